@@ -1,0 +1,1 @@
+"""Orca: a three-tier memory for LLM agents."""

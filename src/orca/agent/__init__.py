@@ -1,0 +1,1 @@
+"""Agent: see docs/architecture.md."""

@@ -1,0 +1,1 @@
+"""Embedders: see docs/architecture.md."""

@@ -1,0 +1,1 @@
+"""Importers: see docs/architecture.md."""

@@ -1,0 +1,1 @@
+"""Integrations: see docs/architecture.md."""

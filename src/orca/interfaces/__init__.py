@@ -1,0 +1,1 @@
+"""Interfaces: see docs/architecture.md."""

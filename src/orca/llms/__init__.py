@@ -1,0 +1,1 @@
+"""Llms: see docs/architecture.md."""
