@@ -157,7 +157,7 @@ class SessionStore(Protocol):
         """Return the scope's session. Raises ``NotFoundError``."""
         ...
 
-    def list(self, *, user: str, limit: int | None = None) -> list[Session]:
+    def find(self, *, user: str, limit: int | None = None) -> list[Session]:
         """Return the user's sessions, oldest activity first."""
         ...
 
@@ -236,7 +236,7 @@ class MemoryStore(Protocol):
         """Return those of the memories that exist, in order of id."""
         ...
 
-    def list(
+    def find(
         self,
         *,
         scope: Scope,
@@ -328,9 +328,7 @@ class VectorStore(Protocol):
         """
         ...
 
-    def similarities(
-        self, record: Record, ids: Sequence[int], query: np.ndarray
-    ) -> list[tuple[int, float]]:
+    def similarities(self, record: Record, ids: Sequence[int], query: np.ndarray) -> list[tuple[int, float]]:
         """Return ``(id, cosine similarity)`` of those of the given rows that have a vector."""
         ...
 
@@ -364,7 +362,7 @@ class SubAgentStore(Protocol):
         """Return one run. Raises ``NotFoundError``."""
         ...
 
-    def list(self, *, scope: Scope, parent_message_id: int | None = None) -> list[SubAgentRun]:
+    def find(self, *, scope: Scope, parent_message_id: int | None = None) -> list[SubAgentRun]:
         """Return the session's runs, or those that one message started."""
         ...
 
