@@ -305,6 +305,10 @@ class VectorStore(Protocol):
         """
         ...
 
+    def clear(self) -> int:
+        """Drop every vector of the current space, so that all rows are embedded anew; return how many went."""
+        ...
+
     def spaces(self) -> list[SpaceStatus]:
         """Return every space that the store knows, with its numbers of vectors."""
         ...

@@ -1,0 +1,141 @@
+"""Long-term memory and sessions by hand: remember, edit, pin, forget, end, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from orca.errors import ConfigError
+from orca.memory.consolidator import Consolidator
+from orca.memory.recorder import as_utc
+from orca.memory.remembering import Rememberer
+from orca.protocols import Clock, Store
+from orca.text.normalize import clean
+from orca.types import MEMORY_KINDS, Memory, MemoryKind, Scope, Session
+
+CONFIDENCE_BY_HAND = 0.9
+"""Confidence of a memory that somebody wrote by hand: above what rules (0.5 to 0.8) and models find."""
+
+
+class Curator:
+    """What a person or a program does to long-term memory and sessions on purpose."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        rememberer: Rememberer,
+        consolidator: Consolidator,
+        clock: Clock,
+        notify: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._rememberer = rememberer
+        self._consolidator = consolidator
+        self._clock = clock
+        self._notify = notify
+
+    def remember(
+        self,
+        *,
+        scope: Scope,
+        content: str,
+        kind: MemoryKind,
+        expires_at: datetime | None,
+        metadata: Mapping[str, object],
+    ) -> Memory:
+        """Store a memory; see ``MemoryManager.remember``."""
+        memory = Memory(
+            content=_checked_content(content),
+            kind=_checked_kind(kind),
+            user=scope.user,
+            agent=scope.agent,
+            source_session=scope.session,
+            origin="user",
+            confidence=CONFIDENCE_BY_HAND,
+            expires_at=None if expires_at is None else as_utc(expires_at, field="expires_at"),
+            metadata=metadata,
+        )
+        stored = self._rememberer.add(memory, scope=scope)
+        self._notify()
+        return stored
+
+    def find(
+        self,
+        *,
+        scope: Scope,
+        kind: MemoryKind | None,
+        include_inactive: bool,
+        as_of: datetime | None,
+    ) -> list[Memory]:
+        """Return memories; see ``MemoryManager.memories``."""
+        return self._store.memories.find(
+            scope=scope,
+            kind=None if kind is None else _checked_kind(kind),
+            include_inactive=include_inactive,
+            as_of=None if as_of is None else as_utc(as_of, field="as_of"),
+        )
+
+    def update(
+        self, *, scope: Scope, memory_id: int, content: str | None, kind: MemoryKind | None
+    ) -> Memory:
+        """Replace a memory by a new version; see ``MemoryManager.update_memory``."""
+        now = self._clock.now()
+        with self._store.transaction() as tx:
+            old = tx.memories.get(memory_id, scope=scope)
+            replacement = replace(
+                old,
+                content=old.content if content is None else _checked_content(content),
+                kind=old.kind if kind is None else _checked_kind(kind),
+                origin="user",
+                updated_at=now,
+            )
+            stored = tx.memories.supersede(memory_id, replacement, scope=scope, now=now)
+        self._notify()
+        return stored
+
+    def pin(self, *, scope: Scope, memory_id: int, pinned: bool) -> Memory:
+        """Pin a memory or let it go."""
+        with self._store.transaction() as tx:
+            memory = replace(tx.memories.get(memory_id, scope=scope), pinned=pinned)
+            return tx.memories.update(memory, scope=scope)
+
+    def forget(self, *, scope: Scope, memory_id: int) -> int:
+        """Delete every version of a memory. Raises ``NotFoundError``."""
+        with self._store.transaction() as tx:
+            versions = tx.memories.history(memory_id, scope=scope)
+            return tx.memories.delete([memory.id for memory in versions if memory.id is not None], scope=scope)
+
+    def rename_session(self, *, scope: Scope, title: str) -> Session:
+        """Give a session a title. Raises ``NotFoundError``."""
+        return self._store.sessions.update(scope=scope, title=clean(title).strip(), now=self._clock.now())
+
+    def end_session(self, *, scope: Scope) -> Session:
+        """Consolidate what is left of a session, then close it. Raises ``NotFoundError``."""
+        self._store.sessions.get(scope=scope)
+        self._consolidator.consolidate(scope=scope)
+        session = self._store.sessions.update(scope=scope, state="ended", now=self._clock.now())
+        self._notify()
+        return session
+
+    def delete_session(self, *, scope: Scope) -> Mapping[str, int]:
+        """Delete a session with everything derived from it."""
+        return self._store.sessions.delete(scope=scope)
+
+    def delete_user(self, *, scope: Scope) -> Mapping[str, int]:
+        """Delete everything of the scope's user."""
+        return self._store.sessions.delete_user(user=scope.user)
+
+
+def _checked_content(content: str) -> str:
+    text = clean(content).strip()
+    if not text:
+        raise ConfigError("content: a memory needs some text")
+    return text
+
+
+def _checked_kind(kind: MemoryKind) -> MemoryKind:
+    if kind not in MEMORY_KINDS:
+        raise ConfigError(f"kind: {kind!r} is not one of {', '.join(MEMORY_KINDS)}")
+    return kind

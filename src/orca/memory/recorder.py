@@ -1,0 +1,173 @@
+"""Taking messages in: cleaned, counted, stored with their jobs, and never lost when the store fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+from orca.errors import ConfigError, StoreUnavailableError
+from orca.memory.rendering import message_tokens, render_message
+from orca.memory.spool import MessageSpool
+from orca.protocols import Clock, Store, TokenCounter
+from orca.text.parts import plain_text
+from orca.types import ROLES, Content, Job, Message, MessageType, Origin, Role, Scope
+
+logger = logging.getLogger("orca")
+
+_ORIGINS: Mapping[Role, Origin] = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "system": "system",
+}
+
+
+class Recorder:
+    """Writes messages to the store, or to the spool while the store cannot take them."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        counter: TokenCounter,
+        clock: Clock,
+        spool: MessageSpool | None,
+        notify: Callable[[], None],
+        stand_in: bool = False,
+    ) -> None:
+        """``stand_in`` says that ``store`` forgets on closing, so that every message goes to the spool as well."""
+        self._store = store
+        self._counter = counter
+        self._clock = clock
+        self._spool = spool
+        self._notify = notify
+        self._stand_in = stand_in
+        self._reason: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why messages are going to the spool, or None."""
+        return self._reason
+
+    def record(self, messages: Sequence[Message], *, scope: Scope) -> list[Message]:
+        """Store messages in one transaction with the jobs they cause; return them with their ids.
+
+        Raises ``ConfigError`` for a message that cannot be kept, before anything is written.
+        """
+        prepared = [self._prepare(message, scope, number) for number, message in enumerate(messages, 1)]
+        if not prepared:
+            return []
+        if self._stand_in and self._spool is not None:
+            self._spool.append(prepared, scope=scope)
+            return self._store_messages(prepared, scope)
+        try:
+            if self._spool is not None and self._spool.pending():
+                # What waited longest goes first, so that positions follow the order of speaking.
+                self._spool.drain(self._store)
+            stored = self._store_messages(prepared, scope)
+        except StoreUnavailableError as error:
+            if self._spool is None:
+                raise
+            if self._reason is None:
+                logger.warning("messages are kept in %s until the store is well: %s", self._spool.location, error)
+            self._reason = str(error)
+            return self._spool.append(prepared, scope=scope)
+        self._reason = None
+        return stored
+
+    def drain(self) -> int:
+        """Bring spooled messages back into a store that is well again; return how many came."""
+        if self._spool is None or self._stand_in or not self._spool.pending():
+            return 0
+        drained = self._spool.drain(self._store)
+        self._reason = None
+        self._notify()
+        return drained
+
+    def waiting(self, scope: Scope) -> list[Message]:
+        """Return the scope's messages that are still in the spool, oldest first."""
+        if self._spool is None or self._stand_in:
+            return []
+        return self._spool.waiting(scope=scope)
+
+    def _store_messages(self, messages: Sequence[Message], scope: Scope) -> list[Message]:
+        now = self._clock.now()
+        with self._store.transaction() as tx:
+            stored = tx.messages.append(messages, scope=scope)
+            turns = [message for message in stored if ends_turn(message)]
+            tx.jobs.enqueue([_summary_job(message) for message in turns], now=now)
+        self._notify()
+        return stored
+
+    def _prepare(self, message: Message, scope: Scope, number: int) -> Message:
+        if message.role not in ROLES:
+            raise ConfigError(
+                f"message {number}: role {message.role!r} is not one of {', '.join(ROLES)}"
+            )
+        if message.msg_type not in get_args(MessageType):
+            raise ConfigError(
+                f"message {number}: msg_type {message.msg_type!r} is not one of {', '.join(get_args(MessageType))}"
+            )
+        if message.role in ("user", "system") and _is_blank(message.content):
+            raise ConfigError(f"message {number}: the content of a {message.role} message is empty")
+        tokens = message_tokens(render_message(message), self._counter)
+        return replace(
+            message,
+            user=scope.user,
+            session=scope.session,
+            agent=scope.agent,
+            origin=message.origin or _ORIGINS[message.role],
+            token_count=tokens,
+            timestamp=as_utc(message.timestamp or self._clock.now(), field=f"message {number}: timestamp"),
+        )
+
+
+def as_message(value: Message | Mapping[str, Any]) -> Message:
+    """Return a message given as one or as a mapping of its fields. Raises ``ConfigError`` on unknown fields."""
+    if isinstance(value, Message):
+        return value
+    if "role" not in value:
+        raise ConfigError("a message needs a role")
+    fields = dict(value)
+    try:
+        return Message(**fields)
+    except TypeError as error:
+        known = ", ".join(sorted(set(fields) - set(Message.__dataclass_fields__)))
+        raise ConfigError(f"a message has no field {known or error}") from None
+
+
+def as_utc(value: datetime | str, *, field: str) -> datetime:
+    """Return a time as timezone-aware UTC; one without a zone is taken as UTC. Raises ``ConfigError``."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ConfigError(f"{field}: {value!r} is not an ISO 8601 time like 2026-05-10T08:30:00+08:00") from None
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def ends_turn(message: Message) -> bool:
+    """Whether a message is a complete reply, after which the turn can be summarised."""
+    return message.role == "assistant" and not message.tool_calls and not _is_blank(message.content)
+
+
+def _summary_job(message: Message) -> Job:
+    if message.id is None:
+        raise ConfigError("only a stored message can be summarised")
+    return Job(
+        kind="summarize",
+        record="message",
+        target_id=message.id,
+        user=message.user,
+        session=message.session,
+        agent=message.agent,
+    )
+
+
+def _is_blank(content: Content) -> bool:
+    if isinstance(content, list):
+        return not content
+    return not plain_text(content).strip()
