@@ -145,6 +145,29 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A statement that may become a long-term memory, before it has met the memories that exist.
+
+    ``content`` is a self-contained sentence in the speaker's language. ``slot`` names what can have one value at
+    a time (``home``, ``taste:coriander``) and ``value`` that value; both are None where several may be true at
+    once. ``affirmed`` is false when the value is denied ("no longer lives in Paris"). ``explicit`` marks a
+    request to remember. ``said_at`` is when it was said, ``span`` where in the source text it stands.
+    """
+
+    content: str
+    kind: MemoryKind = "fact"
+    slot: str | None = None
+    value: str | None = None
+    affirmed: bool = True
+    explicit: bool = False
+    confidence: float = 0.7
+    origin: Origin = "user"
+    said_at: datetime | None = None
+    source_message_ids: tuple[int, ...] = ()
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubAgentRun:
     """One delegated task: which agent did it, for which message, how it ended, and its bounded summary."""
 
