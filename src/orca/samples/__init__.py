@@ -1,0 +1,1 @@
+"""A bilingual sample conversation, written by hand, and questions whose answers it holds."""
