@@ -1,0 +1,162 @@
+"""The sections of ``config.toml``: one value object each, its fields being the keys, with what each may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from orca import values
+from orca.values import Secret
+
+SILICONFLOW_URL = "https://api.siliconflow.cn/v1"
+
+
+def _key(kind: values.Kind, doc: str) -> dict[str, Any]:
+    return {"kind": kind, "doc": doc}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiliconFlowSettings:
+    """``[siliconflow]``: the account that embeddings and the LLM use unless they name a key of their own."""
+
+    api_key: Secret | None = field(
+        default=None,
+        metadata=_key(values.secret(), "Key of SiliconFlow; `SILICONFLOW_API_KEY` overrides it."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings:
+    """``[storage]``: where everything is kept."""
+
+    url: str = field(
+        default="",
+        metadata=_key(
+            values.storage_url(),
+            "Path of a file, `:memory:` or `postgresql://…`. Default: `$ORCA_HOME/orca.db`.",
+        ),
+    )
+
+    def __repr__(self) -> str:
+        return f"StorageSettings(url={values.redact_url(self.url)!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSettings:
+    """``[embedding]``: what turns texts into vectors. The embedded model needs none of the other keys."""
+
+    provider: Literal["auto", "siliconflow", "openai", "local", "off"] = field(
+        default="auto",
+        metadata=_key(
+            values.choice("auto", "siliconflow", "openai", "local", "off"),
+            "`siliconflow` and `openai` call `base_url`; `local` is the embedded model; `auto` calls `base_url` when "
+            "there is a key for it or it is a local address, and is `local` otherwise.",
+        ),
+    )
+    base_url: str = field(
+        default=SILICONFLOW_URL, metadata=_key(values.base_url(), "Address of an OpenAI-compatible API.")
+    )
+    model: str = field(
+        default="Pro/BAAI/bge-m3", metadata=_key(values.text(), "The embedding model's name there.")
+    )
+    dimensions: int = field(default=1024, metadata=_key(values.integer(1, 65_536), "Width of its vectors."))
+    api_key: Secret | None = field(
+        default=None, metadata=_key(values.secret(), "Key for `base_url`, where it is not SiliconFlow's.")
+    )
+    query_prefix: str = field(
+        default="", metadata=_key(values.text(), "What the model wants in front of a query.")
+    )
+    document_prefix: str = field(
+        default="", metadata=_key(values.text(), "What the model wants in front of a stored text.")
+    )
+    timeout_seconds: float = field(
+        default=15.0, metadata=_key(values.number(0, 600), "How long one request may take.")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMSettings:
+    """``[llm]``: the model for chat, summaries and extraction. Without ``model`` these work by rule."""
+
+    base_url: str = field(
+        default=SILICONFLOW_URL, metadata=_key(values.base_url(), "Address of an OpenAI-compatible API.")
+    )
+    model: str | None = field(
+        default=None, metadata=_key(values.text(), "The chat model's name there; absent: no LLM.")
+    )
+    api_key: Secret | None = field(
+        default=None, metadata=_key(values.secret(), "Key for `base_url`, where it is not SiliconFlow's.")
+    )
+    window_tokens: int = field(
+        default=8192, metadata=_key(values.integer(256, 10_000_000), "The model's window in tokens.")
+    )
+    timeout_seconds: float = field(
+        default=60.0, metadata=_key(values.number(0, 3600), "How long one request may take.")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """``[memory]``: how much of the model's window the memory may fill, and how the tiers share it."""
+
+    budget_share: float = field(
+        default=0.6, metadata=_key(values.number(0, 1), "Share of the window for the whole prompt.")
+    )
+    shares: tuple[float, float, float] = field(
+        default=(0.5, 0.3, 0.2),
+        metadata=_key(
+            values.shares(),
+            "Shares of the working, short-term and long-term tier; what one leaves, others use.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenSettings:
+    """``[tokens]``: how tokens are counted."""
+
+    encoding: str = field(
+        default="auto",
+        metadata=_key(values.text(), "A tokenizer's name, `auto` (exact where possible) or `estimate`."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CLISettings:
+    """``[cli]``: the command line."""
+
+    language: Literal["auto", "zh", "en"] = field(
+        default="auto",
+        metadata=_key(
+            values.language(),
+            "Language of the messages; `auto` follows `ORCA_LANG`, `LC_ALL`, `LC_MESSAGES`, `LANG`.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """``[agents.NAME]``: a sub-agent that the main agent may call."""
+
+    model: str | None = field(
+        default=None, metadata=_key(values.text(), "Its chat model; absent: the one of `[llm]`.")
+    )
+    prompt: str = field(default="", metadata=_key(values.text(), "Its system prompt."))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MCPServerSettings:
+    """``[mcp_servers.NAME]``: a server whose tools the agent may use, started by command or reached by address."""
+
+    command: str | None = field(
+        default=None, metadata=_key(values.text(), "The program that serves over standard input and output.")
+    )
+    args: tuple[str, ...] = field(default=(), metadata=_key(values.texts(), "Its arguments."))
+    env: Mapping[str, Secret] = field(
+        default_factory=dict,
+        metadata=_key(values.secret_texts(), "Environment variables for it; never shown."),
+    )
+    url: str | None = field(
+        default=None, metadata=_key(values.text(), "Address of a server that runs already.")
+    )
