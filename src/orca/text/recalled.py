@@ -16,7 +16,7 @@ CLOSE = "</recalled_memory>"
 
 # Tolerant on purpose: models and users copy blocks with other case, blanks or attributes.
 _MARK = re.compile(r"<\s*(/?)\s*recalled_memory\b[^<>]*>", re.IGNORECASE)
-_CUT_OPEN = re.compile(r"<\s*recalled_memor?y?[^<>]*$", re.IGNORECASE)
+_CUT_OPEN = re.compile(r"<\s*recalled_\w*[^<>]*$", re.IGNORECASE)
 
 
 def escape(text: str) -> str:
