@@ -300,6 +300,22 @@ class Hit:
     source: Origin | None = None
     role: Role | None = None
     name: str | None = None
+    memory_kind: MemoryKind | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """A value that no longer holds, although messages that said it may still stand in a prompt.
+
+    ``message_ids`` are the sources of the superseded memory whose text is ``stale``; ``memory_id`` and
+    ``current`` are the active memory that took its place, true since ``since``.
+    """
+
+    memory_id: int
+    message_ids: tuple[int, ...]
+    stale: str
+    current: str
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +326,7 @@ class Recall:
     short_term: tuple[Hit, ...] = ()
     long_term: tuple[Hit, ...] = ()
     messages: tuple[Hit, ...] = ()
+    corrections: tuple[Correction, ...] = ()
     degraded: str | None = None
 
 
