@@ -26,6 +26,11 @@ each provider translates its own in one place.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class OrcaError(Exception):
@@ -93,7 +98,26 @@ class ProviderTimeoutError(ProviderError):
 
 
 class ProviderResponseError(ProviderError):
-    """The provider's answer cannot be used."""
+    """The provider's answer cannot be used.
+
+    An embedder that got part of what it asked for hands over that part: ``usable`` maps positions in the texts
+    it was given to their unit vectors (float32 ``[dimensions]``), and ``faults`` maps every other position to
+    the reason why it has none. Both are empty when nothing is known about single texts.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        retry_after: float | None = None,
+        refused: bool = False,
+        usable: Mapping[int, np.ndarray] | None = None,
+        faults: Mapping[int, str] | None = None,
+    ) -> None:
+        """Keep what can be used of the answer, by position, and what is wrong with the rest."""
+        super().__init__(message, retry_after=retry_after, refused=refused)
+        self.usable: Mapping[int, np.ndarray] = usable or {}
+        self.faults: Mapping[int, str] = faults or {}
 
 
 class ContextOverflowError(OrcaError):
