@@ -298,6 +298,11 @@ class VectorStore(Protocol):
         """Why vectors are off, in words, or None."""
         ...
 
+    @property
+    def space(self) -> EmbeddingSpace | None:
+        """The current space as the store knows it now (another process may change it), or None before any."""
+        ...
+
     def use_space(self, space: EmbeddingSpace) -> None:
         """Make a space current: create its tables, recompute ``has_embedding``, enqueue rows without a vector.
 
