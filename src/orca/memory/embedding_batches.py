@@ -7,7 +7,7 @@ left, and the size that passed is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,8 @@ in 64 takes 7 in a row, in 512 it takes 10."""
 
 GROW_AFTER = 50
 """Full batches that pass before a larger size is tried again: what made a batch too large may have been its texts."""
+
+NOT_A_DIRECTION = "the vector is not finite or is zero"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Outcome:
     untried: list[Item] = field(default_factory=list)
 
 
-class _Stop(Exception):
+class _StopCalling(Exception):  # noqa: N818 - a decision, not an error
     """No further call: the provider is out."""
 
     def __init__(self, error: ProviderError) -> None:
@@ -90,7 +92,8 @@ class BatchEmbedder:
         pending = {id(item): item for item in items}
         try:
             self._embed(items, outcome, pending)
-        except _Stop as stop:
+            self._try_again(outcome, pending)
+        except _StopCalling as stop:
             outcome.outage = stop.error
         outcome.untried = list(pending.values())
         return outcome
@@ -99,26 +102,38 @@ class BatchEmbedder:
         """Return whether every item passed without a failed call."""
         size = self.size.value
         if len(items) > size:
-            # A list, not a generator: every part is tried, whatever became of the one before it.
-            return all(
-                [self._embed(items[i : i + size], outcome, pending) for i in range(0, len(items), size)]
-            )  # noqa: C419
+            parts = [items[start : start + size] for start in range(0, len(items), size)]
+            passed = [self._embed(part, outcome, pending) for part in parts]
+            return all(passed)
         try:
-            vectors, good = self._call([clean(item.text) for item in items])
+            vectors, faults = self._call([clean(item.text) for item in items])
         except (RateLimitError, ProviderTimeoutError) as error:
-            raise _Stop(error) from error
+            raise _StopCalling(error) from error
         except ProviderError as error:
             return self._divide(items, error, outcome, pending)
-        passed = [item for item, is_good in zip(items, good, strict=True) if is_good]
-        self._keep(passed, vectors[good], outcome, pending)
-        if len(passed) == len(items):
-            self.size.passed(len(items))
-            return True
-        error = ProviderResponseError("the vector is not finite or is zero")
-        for item, is_good in zip(items, good, strict=True):
-            if not is_good:
-                self._fail(item, error, outcome, pending)
-        return False
+        good = [number for number in range(len(items)) if number not in faults]
+        self._keep([items[number] for number in good], vectors[good], outcome, pending)
+        for number, fault in faults.items():
+            self._fail(items[number], ProviderResponseError(fault), outcome, pending)
+        if faults:
+            return False
+        self.size.passed(len(items))
+        return True
+
+    def _try_again(self, outcome: Outcome, pending: dict[int, Item]) -> None:
+        """Give texts that failed alone one more call when others passed: the provider may have stumbled briefly."""
+        if not outcome.saved:
+            return
+        failed, outcome.failed = outcome.failed, []
+        again = []
+        for item, error in failed:
+            if error.refused:
+                outcome.failed.append((item, error))
+            else:
+                pending[id(item)] = item
+                again.append(item)
+        for item in again:
+            self._embed([item], outcome, pending)
 
     def _divide(
         self, items: Sequence[Item], error: ProviderError, outcome: Outcome, pending: dict[int, Item]
@@ -139,7 +154,7 @@ class BatchEmbedder:
     def _count_failure(self, error: ProviderError) -> None:
         self._failures += 1
         if self._failures >= FAILURES_IN_A_ROW:
-            raise _Stop(error)
+            raise _StopCalling(error)
 
     def _embed_shortened(self, item: Item, outcome: Outcome, pending: dict[int, Item]) -> bool:
         """Try the first half of a refused text once; an eighth, a sixteenth … when it was refused before."""
@@ -147,28 +162,46 @@ class BatchEmbedder:
         if length == 0:
             return False
         try:
-            vectors, good = self._call([clean(item.text[:length])])
+            vectors, faults = self._call([clean(item.text[:length])])
         except (RateLimitError, ProviderTimeoutError) as error:
-            raise _Stop(error) from error
+            raise _StopCalling(error) from error
         except ProviderError:
             return False  # the caller reports the refusal of the whole text, which says more
-        if not good[0]:
+        if faults:
             return False
         self._keep([item], vectors, outcome, pending)
         return True
 
-    def _call(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return unit vectors, and which of them are good. Raises ``ProviderError``."""
-        vectors = np.asarray(self._embedder.embed(texts, kind="document"), dtype=np.float32)
-        expected = (len(texts), self._embedder.space.dimensions)
-        if vectors.shape != expected:
+    def _call(self, texts: list[str]) -> tuple[np.ndarray, Mapping[int, str]]:
+        """Return unit vectors float32 ``[n, dimensions]``, and position → fault of those that are no vectors.
+
+        Raises ``ProviderError`` when there is none that can be used.
+        """
+        width = self._embedder.space.dimensions
+        try:
+            vectors = np.asarray(self._embedder.embed(texts, kind="document"), dtype=np.float32)
+        except ProviderResponseError as error:
+            if not error.usable:
+                raise
+            vectors = np.zeros((len(texts), width), dtype=np.float32)
+            for number, vector in error.usable.items():
+                vectors[number] = vector
+            return vectors, {
+                number: error.faults.get(number, str(error))
+                for number in range(len(texts))
+                if number not in error.usable
+            }
+        if vectors.shape != (len(texts), width):
             raise ProviderResponseError(
-                f"vectors of shape {vectors.shape} came where {expected} was expected"
+                f"vectors of shape {vectors.shape} came where {(len(texts), width)} was expected"
             )
         norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
         good = np.isfinite(norms) & (norms > 0)
+        if not good.any():
+            raise ProviderResponseError(NOT_A_DIRECTION)
         scale = np.where(good, norms, 1.0)[:, np.newaxis]
-        return (vectors / scale).astype(np.float32), good
+        faults = {int(number): NOT_A_DIRECTION for number in np.flatnonzero(~good)}
+        return (vectors / scale).astype(np.float32), faults
 
     def _keep(
         self, items: Sequence[Item], vectors: np.ndarray, outcome: Outcome, pending: dict[int, Item]

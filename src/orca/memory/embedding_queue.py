@@ -84,7 +84,7 @@ class EmbeddingQueue:
     def handle(self, jobs: Sequence[Job]) -> None:
         """Embed the rows of ``jobs``. Raises ``StoreError``; provider failures end as jobs that wait."""
         texts = self._texts(jobs)
-        items = [Item(job, texts[_id(job)]) for job in jobs if texts.get(_id(job), "").strip()]
+        items = [Item(job, texts[_id(job)]) for job in jobs if _says_something(texts.get(_id(job)))]
         if len(items) < len(jobs):
             wanted = {_id(item.job) for item in items}
             # The row is gone or says nothing: there is nothing to embed, now or later.
@@ -183,6 +183,10 @@ class EmbeddingQueue:
     def _wait(self, jobs: Sequence[Job], *, error: str, run_after: datetime) -> None:
         if jobs:
             self._store.jobs.retry([_id(job) for job in jobs], error=error, run_after=run_after, failed=False)
+
+
+def _says_something(text: str | None) -> bool:
+    return text is not None and bool(text.replace("\x00", " ").strip())
 
 
 def _id(job: Job) -> int:
