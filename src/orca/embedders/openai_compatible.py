@@ -116,7 +116,7 @@ class OpenAICompatibleEmbedder:
         batch = Batch(texts, space=self._space, kind=kind, max_batch=self._max_batch)
         inputs = [shorten(text, self._input_tokens) for text in batch.texts]
         if inputs:
-            self._fill(batch, self._request_with_second_chance(inputs, kind))
+            self._fill(batch, self._request_twice_if_query(inputs, kind))
         return batch.result()
 
     def close(self) -> None:
@@ -129,21 +129,13 @@ class OpenAICompatibleEmbedder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _request_with_second_chance(self, inputs: list[str], kind: str) -> Mapping[str, Any]:
+    def _request_twice_if_query(self, inputs: list[str], kind: str) -> Mapping[str, Any]:
         try:
             return self._request(inputs, kind)
-        except (RateLimitError, ProviderTimeoutError, ProviderResponseError):
-            raise
         except ProviderError as error:
-            if error.refused:
-                # Only a lone text can be the reason for its refusal. It may be over the limit by the server's
-                # own count, and half of it is not.
-                if len(inputs) > 1 or len(inputs[0]) < 2:
-                    raise
-                return self._request([inputs[0][: len(inputs[0]) // 2]], kind)
             if kind != "query" or not is_passing(error):
                 raise
-            self._sleep(QUERY_PAUSE)
+        self._sleep(QUERY_PAUSE)
         return self._request(inputs, kind)
 
     def _request(self, inputs: list[str], kind: str) -> Mapping[str, Any]:
@@ -168,7 +160,6 @@ class OpenAICompatibleEmbedder:
             raise ProviderResponseError(
                 f"{self.base_url}{PATH} answered {len(items)} vectors for {count} texts, and which belongs to which "
                 "cannot be told",
-                refused=count > 1,
                 faults=dict.fromkeys(range(batch.size), "the answer did not tell which vector is whose"),
             )
         for place, item in places.items():
