@@ -288,7 +288,11 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One recalled row: ``score`` in [0, 1], ``lanes`` what each lane gave, ``source`` the text's origin."""
+    """One recalled row: ``score`` in [0, 1], ``lanes`` what each lane gave, ``source`` the text's origin.
+
+    ``score`` orders the hits of one query. ``relevance`` in [0, 1] can be compared across queries: it says how
+    sure it is that the row has to do with the query at all (see ``orca.memory.relevance``).
+    """
 
     kind: Record
     id: int
@@ -300,6 +304,7 @@ class Hit:
     source: Origin | None = None
     role: Role | None = None
     name: str | None = None
+    relevance: float = 1.0
     memory_kind: MemoryKind | None = None
 
 
