@@ -16,8 +16,6 @@ from orca.errors import (
     ConfigError,
     ProviderError,
     ProviderResponseError,
-    ProviderTimeoutError,
-    RateLimitError,
 )
 from orca.provider_http import Endpoint, is_passing
 from orca.types import EmbeddingSpace

@@ -67,18 +67,19 @@ class OpenAICompatibleModel:
         """
         if json_schema is None:
             return self._request(messages, max_tokens=max_tokens)
-        for number in range(self._format, len(_FORMATS)):
+        number = self._format
+        while True:
             asked, fields = _with_schema(messages, json_schema, _FORMATS[number])
             try:
                 completion = self._request(asked, max_tokens=max_tokens, **fields)
             except ProviderError as error:
                 if not error.refused or number == len(_FORMATS) - 1:
                     raise
-                continue
-            # Only now: a refusal may have been about the messages, and then nothing is learnt about formats.
-            self._format = number
-            return completion
-        raise AssertionError("the last format returns or raises")
+                number += 1
+            else:
+                # Only now: a refusal may have been about the messages, and then nothing is learnt about formats.
+                self._format = number
+                return completion
 
     def close(self) -> None:
         """Let the connections go."""
@@ -97,7 +98,7 @@ class OpenAICompatibleModel:
             fields[self._limit_field] = max_tokens
         with self.endpoint.errors(PATH):
             answer = self.endpoint.client.chat.completions.with_raw_response.create(
-                messages=cast(Any, cleaned(list(messages))), model=self._model, **fields
+                messages=cast("Any", cleaned(list(messages))), model=self._model, **fields
             )
             content = answer.http_response.content
         return self._completion(self.endpoint.parse(content, PATH))
