@@ -8,7 +8,6 @@ because the command line reads its language from here before it does anything el
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import re
@@ -195,8 +194,11 @@ def _table(value: Any, where: str) -> dict[str, Any]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
+    # Only a wrong setting needs it, and it is slow to import.
+    import difflib
+
     known = list(known)
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.0)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
     return f'; did you mean "{near[0]}"? Known: {", ".join(known)}'
 
 
@@ -245,8 +247,7 @@ def _place_of(variable: str, tables: Iterable[tuple[str, str]]) -> tuple[str, st
             if rest in known:
                 return section, "", rest
             names = [prefix + key.upper() for key in known]
-            near = difflib.get_close_matches(variable, names, n=1, cutoff=0.0)
-            raise ConfigError(f"environment variable {variable}: no such key; did you mean {near[0]}?")
+            raise ConfigError(f"environment variable {variable}: no such key{_nearest(variable, names)}")
         for key in known:
             name = rest.removesuffix(f"_{key}")
             if name and name != rest:

@@ -1,0 +1,3 @@
+"""Chinese help texts."""
+
+CHINESE: dict[str, str] = {}

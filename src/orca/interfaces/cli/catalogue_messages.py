@@ -1,0 +1,3 @@
+"""Chinese messages."""
+
+CHINESE: dict[str, str] = {}

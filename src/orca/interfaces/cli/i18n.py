@@ -1,0 +1,32 @@
+"""The command line's two languages: English stands in the code, Chinese in the catalogue, keyed by the English."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orca.config import Language
+from orca.interfaces.cli import catalogue_help, catalogue_messages
+
+_CHINESE = {**catalogue_help.CHINESE, **catalogue_messages.CHINESE}
+
+
+class _Speaker:
+    """Holds the language of this process; the command line sets it once, before anything is said."""
+
+    language: Language = "en"
+
+
+def use(language: Language) -> None:
+    """Speak this language from now on."""
+    _Speaker.language = language
+
+
+def current() -> Language:
+    """Return the language in use."""
+    return _Speaker.language
+
+
+def t(text: str, /, **values: Any) -> str:
+    """Return ``text`` in the language in use, its ``{names}`` filled in. A text without translation stays English."""
+    said = _CHINESE.get(text, text) if _Speaker.language == "zh" else text
+    return said.format(**values) if values else said

@@ -1,0 +1,128 @@
+"""``orca import`` and ``orca migrate-jsonl``: bring in what was said elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orca.errors import NotFoundError
+from orca.interfaces.cli.archive import is_export, read_export
+from orca.interfaces.cli.i18n import t
+from orca.interfaces.cli.invocation import Cli
+from orca.interfaces.cli.options import command
+from orca.interfaces.cli.waiting import wait_for_jobs
+
+if TYPE_CHECKING:
+    from orca.memory.manager import MemoryManager
+    from orca.types import ImportReport
+
+Wait = Annotated[
+    bool,
+    typer.Option("--wait/--no-wait", help="Wait until the vectors are made; keyword search works at once."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    command(app, "import")(import_)
+    command(app, "migrate-jsonl")(migrate_jsonl)
+
+
+def import_(
+    cli: Cli,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Logs, folders of logs, or an export of Orca.")
+    ],
+    format: Annotated[  # noqa: A002 - the user's word
+        str, typer.Option("--format", metavar="NAME", help="The logs' format; auto looks at each file.")
+    ] = "auto",
+    wait: Wait = True,
+) -> int | None:
+    """Bring in logs. What is there already is skipped, so the same command resumes an import.
+
+    Exits with 3 when some lines could not be read; the others are stored.
+    """
+    missing = [str(path) for path in files if not path.exists()]
+    if missing:
+        raise NotFoundError(t("there is no file {names}", names=", ".join(missing)))
+    exports = [path for path in files if is_export(path)]
+    logs = [path for path in files if path not in exports]
+    with cli.memory(create=True) as memory:
+        reports = [_import_export(path, memory) for path in exports]
+        if logs:
+            reports.append(_import_logs(cli, logs, memory, format))
+        pending = wait_for_jobs(cli, memory) if wait else 0
+        stuck = bool(pending and memory.status().embedder)
+    return _finish(cli, reports, pending if stuck else 0)
+
+
+def migrate_jsonl(
+    cli: Cli,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of JSONL sessions.")],
+    wait: Wait = True,
+) -> int | None:
+    """Move JSONL sessions into the database. The files stay; what is there already is skipped."""
+    if not folder.is_dir():
+        raise NotFoundError(t("there is no folder {path}", path=folder))
+    # Importing a log needs no more than the store; --help needs neither.
+    from orca.importers import migrate_directory
+
+    with cli.memory(create=True) as memory:
+        with cli.render.progress(t("migrating"), total=None) as advance:
+            report = migrate_directory(folder, memory=memory, scope=cli.scope, progress=advance)
+        pending = wait_for_jobs(cli, memory) if wait else 0
+        stuck = bool(pending and memory.status().embedder)
+    return _finish(cli, [report], pending if stuck else 0)
+
+
+def _import_export(path: Path, memory: MemoryManager) -> ImportReport:
+    total = 0
+
+    def counted() -> Iterator[tuple[str, Mapping[str, Any]]]:
+        nonlocal total
+        for row in read_export(path):
+            total += 1
+            yield row
+
+    # As in _finish.
+    from orca.types import ImportReport
+
+    stored = memory.import_rows(counted())
+    imported = sum(stored.values())
+    return ImportReport(imported=imported, skipped=total - imported, sessions=stored.get("sessions", 0))
+
+
+def _import_logs(cli: Cli, paths: list[Path], memory: MemoryManager, format: str) -> ImportReport:  # noqa: A002
+    # The importers are needed once a file is known to exist; --help does not wait for them.
+    from orca.importers import import_files
+
+    with cli.render.progress(t("importing"), total=None, bytes_=True) as advance:
+        return import_files(paths, memory=memory, scope=cli.scope, format=format, progress=advance)
+
+
+def _finish(cli: Cli, reports: list[ImportReport], pending: int) -> int:
+    # The domain's types take a tenth of the time that --help may take, which needs none of them.
+    from orca.types import ImportReport
+
+    report = ImportReport(
+        imported=sum(item.imported for item in reports),
+        skipped=sum(item.skipped for item in reports),
+        errors=tuple(error for item in reports for error in item.errors),
+        sessions=sum(item.sessions for item in reports),
+    )
+    got = report.imported or report.skipped
+    code = 0 if not report.errors and not pending else 3 if got else 1
+    if cli.json:
+        return cli.finish(report, code)
+    cli.render.import_report(report)
+    if pending:
+        cli.note(
+            t(
+                "{n} rows wait for their vectors and are found by keyword meanwhile; why: orca status",
+                n=pending,
+            )
+        )
+    return code
