@@ -108,6 +108,8 @@ class BatchEmbedder:
         try:
             vectors, faults = self._call([clean(item.text) for item in items])
         except (RateLimitError, ProviderTimeoutError) as error:
+            if len(items) == 1 and isinstance(error, ProviderTimeoutError):
+                self._fail(items[0], error, outcome, pending)  # it may be this text that hangs the provider
             raise _StopCalling(error) from error
         except ProviderError as error:
             return self._divide(items, error, outcome, pending)

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from orca.errors import EmbeddingSpaceMismatchError, ProviderError
+from orca.errors import EmbeddingSpaceMismatchError, ProviderError, ProviderTimeoutError
 from orca.memory.backoff import ProviderHealth, exponential_delay
 from orca.memory.embedding_batches import BatchEmbedder, Item, Outcome
 from orca.protocols import Clock, Embedder, Store
@@ -33,6 +33,9 @@ killed process was embedding is embedded soon after a restart."""
 
 ROW_BASE_SECONDS = 60.0
 """First delay of a row that failed by itself; each further one is four times as long."""
+
+BEHIND_SECONDS = 0.5
+"""How much later than the others a row becomes due that failed alone, so that the next probe is another row."""
 
 ROW_CAP_SECONDS = 6 * 3600.0
 """Longest delay of such a row: it is still tried four times a day."""
@@ -151,7 +154,7 @@ class EmbeddingQueue:
         """Give back what was not embedded: each failed row by itself, the rest when the provider may be back."""
         doubtful = []
         for item, error in outcome.failed:
-            if outcome.saved or error.refused or self._failed_before(item):
+            if error.refused or self._failed_before(item) or (outcome.saved and not _is_timeout(error)):
                 self._park(item, error)
             else:
                 doubtful.append((item, error))
@@ -160,20 +163,22 @@ class EmbeddingQueue:
             return
         until = self._health.failed(error_of_all)
         self._wait([item.job for item in outcome.untried], error=str(error_of_all), run_after=until)
-        # A row that failed alone goes behind the others, so that the next probe is another row: when that one
-        # passes, the fault was the row's and not the provider's.
-        behind = until + (until - self._clock.now())
+        # When another row passes and this one fails again, the fault is the row's and not the provider's.
+        behind = until + timedelta(seconds=BEHIND_SECONDS)
         for item, error in doubtful:
             self._suspects[_id(item.job)] = self._successes
             self._wait([item.job], error=str(error), run_after=behind)
 
     def _failed_before(self, item: Item) -> bool:
-        """Whether the row failed alone before and others have passed since."""
+        """Whether the row was found at fault before, or failed alone before and others have passed since."""
+        if item.job.attempts > 0:
+            return True
         then = self._suspects.get(_id(item.job))
         return then is not None and self._successes > then
 
     def _park(self, item: Item, error: ProviderError) -> None:
         job = item.job
+        self._suspects.pop(_id(job), None)
         delay = exponential_delay(job.attempts + 1, base=ROW_BASE_SECONDS, cap=ROW_CAP_SECONDS, factor=4.0)
         log = logger.warning if job.attempts == 0 else logger.debug
         log("%s %d has no vector: %s; tried again in %.0f s", job.record, job.target_id, error, delay)
@@ -183,6 +188,10 @@ class EmbeddingQueue:
     def _wait(self, jobs: Sequence[Job], *, error: str, run_after: datetime) -> None:
         if jobs:
             self._store.jobs.retry([_id(job) for job in jobs], error=error, run_after=run_after, failed=False)
+
+
+def _is_timeout(error: ProviderError) -> bool:
+    return isinstance(error, ProviderTimeoutError)
 
 
 def _says_something(text: str | None) -> bool:
