@@ -37,6 +37,7 @@ _UNSPACED = CJK + "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u
 
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _RUN = re.compile(f"([{_UNSPACED}]+)|([^ _{_UNSPACED}]+)")
+_PAIR = re.compile(f"[{_UNSPACED}]{{2}}")
 _ACCENT = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670]+")
 """Combining accents, and the optional vowel points of Hebrew and Arabic."""
 _MAYBE_ACCENTED = re.compile("[\u00c0-\u036f\u0370-\u052f\u0591-\u06d3\u1e00-\u1fff]")
@@ -100,3 +101,8 @@ def query_terms(text: str) -> list[str]:
     terms = list(dict.fromkeys(index_terms(text)))
     content = [term for term in terms if term not in STOP_TERMS]
     return (content or terms)[:MAX_QUERY_TERMS]
+
+
+def is_pair(term: str) -> bool:
+    """Whether an index term is an overlapping pair of a script without spaces, and not a word."""
+    return len(term) == 2 and _PAIR.fullmatch(term) is not None

@@ -1,0 +1,96 @@
+"""Joining the lanes: normalisation, smoothing over neighbours, weights and priors. Pure functions on arrays.
+
+What holds for every input: scores lie in [0, 1]; a lane that is missing takes nothing away; all else equal a
+better keyword or vector score never lowers a row; ties are broken by id, so that equal state gives equal order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from orca.memory.lexical import Rows
+from orca.memory.retrieval_constants import FULL_COVERAGE, LEXICAL_WEIGHT, SHORT_PRIOR, SHORT_TERMS, SMOOTHING
+from orca.types import Lane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A row's place in a ranking: its score and relevance in [0, 1], and what each lane gave."""
+
+    id: int
+    score: float
+    relevance: float
+    lanes: Mapping[str, Lane]
+
+
+def lexical_weight(best_coverage: float) -> float:
+    """Return the lexical lane's weight in [0, ``LEXICAL_WEIGHT``] for a query that is covered so far."""
+    return LEXICAL_WEIGHT * min(1.0, best_coverage / FULL_COVERAGE)
+
+
+def smoothed(similarities: np.ndarray, rows: Rows) -> np.ndarray:
+    """Return z-scored cosines with those of the neighbours added, ``float64 [n]``; NaN marks rows without vector.
+
+    Rows without a vector count as average. Raw cosines must not be added up: their mean is not zero, so a turn
+    at the edge of a session, which has fewer neighbours, would lose.
+    """
+    known = ~np.isnan(similarities)
+    if not known.any():
+        return np.zeros(len(similarities))
+    deviation = float(similarities[known].std())
+    z = np.where(known, similarities - similarities[known].mean(), 0.0) / (
+        deviation if deviation > 1e-9 else 1.0
+    )
+    total = SMOOTHING[0] * z
+    for distance, weight in enumerate(SMOOTHING[1:], 1):
+        left, right = rows.neighbours(distance)
+        total[left] += weight * z[right]
+        total[right] += weight * z[left]
+    return total
+
+
+def min_max(values: np.ndarray) -> np.ndarray:
+    """Return values stretched to [0, 1]; all 1 where they are all equal."""
+    if not len(values):
+        return values
+    low, high = float(values.min()), float(values.max())
+    if high - low < 1e-12:
+        return np.ones(len(values))
+    return (values - low) / (high - low)
+
+
+def share_of_best(values: np.ndarray) -> np.ndarray:
+    """Return scores that are at least 0 as shares of the largest of them; all 0 where that is 0."""
+    best = float(values.max(initial=0.0))
+    return values / best if best > 0 else np.zeros(len(values))
+
+
+def fuse(lexical: np.ndarray | None, dense: np.ndarray | None, *, weight: float) -> np.ndarray:
+    """Return ``weight`` · lexical + (1 - ``weight``) · dense of scores in [0, 1]; the one there is, if one is None."""
+    if lexical is None and dense is None:
+        raise ValueError("there is no lane to fuse")
+    if lexical is None or dense is None:
+        return np.asarray(dense if lexical is None else lexical)
+    return weight * lexical + (1 - weight) * dense
+
+
+def length_prior(lengths: np.ndarray) -> np.ndarray:
+    """Return the factor in (0, 1] for rows of so many index terms: short turns say little."""
+    return 1 - SHORT_PRIOR * np.clip(1 - lengths / SHORT_TERMS, 0.0, 1.0)
+
+
+def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Return indices by falling score, equal ones by rising id."""
+    return np.lexsort((ids, -scores))
+
+
+def lanes_of(ids: np.ndarray, values: np.ndarray, present: np.ndarray) -> dict[int, Lane]:
+    """Return what a lane gave by row id, for the rows where ``present``: its own score, and its rank from 1."""
+    ids, values = ids[present], values[present]
+    order = best_first(values, ids).tolist()
+    return {
+        int(ids[place]): Lane(score=float(values[place]), rank=rank) for rank, place in enumerate(order, 1)
+    }

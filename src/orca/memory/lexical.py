@@ -1,0 +1,141 @@
+"""The lexical lane: BM25 over rows and, for messages, over the turns around them. Pure functions on figures.
+
+Source of the formula: Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework: BM25 and Beyond",
+with the idf of Lucene, ln(1 + (N - n + ½) / (n + ½)), which is never negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from orca.memory.retrieval_constants import ASSUMED_DOCUMENTS, BM25_B, BM25_K1, WINDOWS
+from orca.text.analysis import is_pair
+from orca.types import KeywordResult, Placement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Candidate messages in the order of their sessions: ids, session codes, positions, lengths ``int64 [n]``."""
+
+    ids: np.ndarray
+    sessions: np.ndarray
+    positions: np.ndarray
+    lengths: np.ndarray
+
+    def neighbours(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices ``(left, right)`` of the pairs that stand exactly ``offset`` positions apart.
+
+        Deleted messages leave gaps in the positions, so pairs are found by position and not by index.
+        """
+        pairs = []
+        for step in range(1, offset + 1):
+            left = np.arange(max(len(self.ids) - step, 0))
+            right = left + step
+            apart = self.positions[right] - self.positions[left]
+            kept = (self.sessions[right] == self.sessions[left]) & (apart == offset)
+            pairs.append((left[kept], right[kept]))
+        if not pairs:
+            nothing = np.empty(0, dtype=np.int64)
+            return nothing, nothing
+        return np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])
+
+    def before(self, indices: np.ndarray) -> np.ndarray:
+        """Return for each row the index of the row one position before it, -1 where there is none."""
+        previous = indices - 1
+        found = (
+            (previous >= 0)
+            & (self.sessions[previous] == self.sessions[indices])
+            & (self.positions[previous] == self.positions[indices] - 1)
+        )
+        return np.where(found, previous, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexical:
+    """The lexical lane's figures, one per row: BM25 ``scores`` and ``coverage``, both ``float64 [n]``.
+
+    A row's coverage is the share in [0, 1] of the query's idf that its own terms hold; a term that no row holds
+    counts with the largest idf, so that a query in another language than the rows is hardly covered.
+    """
+
+    scores: np.ndarray
+    coverage: np.ndarray
+
+    @property
+    def best_coverage(self) -> float:
+        """The coverage of the best covered row; 0 where there is none."""
+        return float(self.coverage.max(initial=0.0))
+
+
+def place_rows(placements: Sequence[Placement]) -> Rows:
+    """Return placements as arrays, sorted by session and position."""
+    codes = {session: code for code, session in enumerate(sorted({place.session for place in placements}))}
+    table = np.array(
+        [(codes[place.session], place.position, place.id, place.length) for place in placements],
+        dtype=np.int64,
+    ).reshape(-1, 4)
+    table = table[np.lexsort((table[:, 2], table[:, 1], table[:, 0]))]
+    return Rows(sessions=table[:, 0], positions=table[:, 1], ids=table[:, 2], lengths=table[:, 3])
+
+
+def score_rows(
+    result: KeywordResult, rows: Rows, *, terms: Sequence[str], windows: Sequence[int] = WINDOWS
+) -> Lexical:
+    """Return BM25 of each row, summed over windows of the given radii around it inside its session.
+
+    ``terms`` are the query's, in the order of the result's figures. A window is scored as one document that holds the terms of all its rows.
+    """
+    count = len(rows.ids)
+    if not count or not result.matches:
+        return Lexical(scores=np.zeros(count), coverage=np.zeros(count))
+    frequencies = np.zeros((count, len(terms)))
+    index = {row: number for number, row in enumerate(rows.ids.tolist())}
+    for match in result.matches:
+        number = index.get(match.id)
+        if number is not None:
+            frequencies[number] = match.frequencies
+    idf = inverse_document_frequencies(result)
+    worth = _worth(result, terms)
+    coverage = (frequencies > 0) @ worth / max(worth.sum(), 1e-9)
+
+    scores = np.zeros(count)
+    total, lengths, sizes = frequencies.copy(), rows.lengths.astype(np.float64), np.ones(count)
+    for radius in range(max(windows) + 1):
+        if radius:
+            left, right = rows.neighbours(radius)
+            for to, source in ((left, right), (right, left)):
+                # In each direction a row has one neighbour at this distance, so no index occurs twice.
+                total[to] += frequencies[source]
+                lengths[to] += rows.lengths[source]
+                sizes[to] += 1
+        if radius in windows:
+            average = max(result.average_length * sizes.mean(), 1.0)
+            scores += _bm25(total, lengths, idf, average)
+    return Lexical(scores=scores, coverage=coverage)
+
+
+def inverse_document_frequencies(result: KeywordResult, *, more: int = 0) -> np.ndarray:
+    """Return the idf of each query term, ``float64 [terms]``, all positive, as if the index had ``more`` rows."""
+    found = np.asarray(result.document_frequencies, dtype=np.float64)
+    documents = max(float(result.documents), float(found.max(initial=0.0))) + more
+    return np.log1p((documents - found + 0.5) / (found + 0.5))
+
+
+def _worth(result: KeywordResult, terms: Sequence[str]) -> np.ndarray:
+    # Most pairs of characters that no row holds straddle two words and mean nothing: what they could tell, their
+    # two characters tell already. With them in the sum a Chinese query would never be covered.
+    worth = inverse_document_frequencies(result, more=ASSUMED_DOCUMENTS)
+    unseen_pairs = [
+        not found and is_pair(term) for term, found in zip(terms, result.document_frequencies, strict=True)
+    ]
+    return np.where(unseen_pairs, 0.0, worth)
+
+
+def _bm25(frequencies: np.ndarray, lengths: np.ndarray, idf: np.ndarray, average: float) -> np.ndarray:
+    penalty = BM25_K1 * (1 - BM25_B + BM25_B * lengths / average)
+    saturated = frequencies * (BM25_K1 + 1) / (frequencies + penalty[:, np.newaxis])
+    scores: np.ndarray = saturated @ idf
+    return scores

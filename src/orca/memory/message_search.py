@@ -1,0 +1,182 @@
+"""Search over the messages of the main conversation: both lanes, a turn's surroundings, and priors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from orca.memory.fusion import (
+    Ranked,
+    best_first,
+    fuse,
+    lanes_of,
+    length_prior,
+    lexical_weight,
+    min_max,
+    share_of_best,
+    smoothed,
+)
+from orca.memory.lexical import Lexical, Rows, place_rows, score_rows
+from orca.memory.message_priors import Asked, message_prior
+from orca.memory.relevance import Background, background_of, relevance
+from orca.memory.retrieval_constants import CANDIDATES, EXPANDED, MAX_PRIOR, NEIGHBOURS, RERANKED
+from orca.protocols import Store
+from orca.text.analysis import query_terms
+from orca.text.parts import plain_text
+from orca.text.small_talk import is_small_talk
+from orca.types import Hit, KeywordResult, Message, Scope
+
+
+class MessageSearch:
+    """Finds messages of a user by keywords and by meaning. Thread-safe, holds no state.
+
+    The work is bounded whatever the size of the store: each lane brings in up to ``CANDIDATES`` rows, and only
+    the best ``RERANKED`` are read.
+    """
+
+    def __init__(self, store: Store, *, background: Background | None = None) -> None:
+        """``background`` is known for an embedder that was measured; None learns it from the rows found."""
+        self._store = store
+        self._background = background
+
+    def search(
+        self,
+        query: str,
+        query_vector: np.ndarray | None,
+        *,
+        scope: Scope,
+        limit: int,
+        across_sessions: bool = True,
+    ) -> list[Hit]:
+        """Return the best ``limit`` messages, best first; none for a limit below 1 or a blank query.
+
+        ``query_vector`` is the query's unit vector float32 ``[dimensions]``; without it keywords serve alone.
+        A hit may come in without a match of its own, for the turns around it.
+        """
+        if limit < 1:
+            return []
+        terms = query_terms(query)
+        keyword, near = self._lanes(terms, query_vector, scope, across_sessions=across_sessions)
+        rows, near = self._expand(keyword, near, query_vector, scope)
+        if not len(rows.ids):
+            return []
+        lexical = score_rows(keyword, rows, terms=terms)
+        cosines = dict(near)
+        similarities = np.array([cosines.get(row_id, np.nan) for row_id in rows.ids.tolist()])
+        scores = _scores(lexical, similarities, rows, has_keywords=bool(keyword.matches))
+        if is_small_talk(query):
+            sure = np.zeros(len(scores))
+        else:
+            background = self._background or background_of(similarities)
+            sure = relevance(similarities, lexical.coverage, background)
+        return self._rerank(query, rows, scores, sure, lexical, similarities, scope=scope, limit=limit)
+
+    def _lanes(
+        self,
+        terms: Sequence[str],
+        query_vector: np.ndarray | None,
+        scope: Scope,
+        *,
+        across_sessions: bool,
+    ) -> tuple[KeywordResult, list[tuple[int, float]]]:
+        store = self._store
+        keyword = KeywordResult()
+        if terms:
+            keyword = store.messages.search(
+                terms, scope=scope, limit=CANDIDATES, across_sessions=across_sessions
+            )
+        near: list[tuple[int, float]] = []
+        if query_vector is not None and store.vectors.available:
+            near = store.vectors.search_similar(
+                "message", query_vector, scope=scope, limit=CANDIDATES, across_sessions=across_sessions
+            )
+        return keyword, near
+
+    def _expand(
+        self,
+        keyword: KeywordResult,
+        near: list[tuple[int, float]],
+        query_vector: np.ndarray | None,
+        scope: Scope,
+    ) -> tuple[Rows, list[tuple[int, float]]]:
+        """Return the candidates with the turns around the best of them, and the cosines of all that have one."""
+        best = [match.id for match in keyword.matches[:EXPANDED]] + [row_id for row_id, _ in near[:EXPANDED]]
+        placements = self._store.messages.neighbours(
+            list(dict.fromkeys(best)), scope=scope, radius=NEIGHBOURS
+        )
+        if len(near) == CANDIDATES and query_vector is not None:
+            # There are more rows than the lane brought in: neighbours may have cosines that are not known yet.
+            known = {row_id for row_id, _ in near}
+            missing = [place.id for place in placements if place.id not in known]
+            near = near + self._store.vectors.similarities("message", missing, query_vector)
+        return place_rows(placements), near
+
+    def _rerank(
+        self,
+        query: str,
+        rows: Rows,
+        scores: np.ndarray,
+        sure: np.ndarray,
+        lexical: Lexical,
+        similarities: np.ndarray,
+        *,
+        scope: Scope,
+        limit: int,
+    ) -> list[Hit]:
+        top = best_first(scores, rows.ids)[: max(RERANKED, 2 * limit)]
+        before = rows.before(top)
+        wanted = np.unique(np.concatenate([rows.ids[top], rows.ids[before[before >= 0]]]))
+        loaded = {row.id: row for row in self._store.messages.get_many(wanted.tolist(), scope=scope)}
+        asked = Asked.of(query, loaded.values())
+        priors = np.zeros(len(top))
+        for place, (row, previous) in enumerate(zip(top.tolist(), before.tolist(), strict=True)):
+            message = loaded.get(int(rows.ids[row]))
+            if message is not None:
+                prior = loaded.get(int(rows.ids[previous])) if previous >= 0 else None
+                priors[place] = message_prior(message, prior, asked)
+        final = scores[top] * priors / MAX_PRIOR
+        keyword_lane = lanes_of(rows.ids, lexical.scores, lexical.scores > 0)
+        dense_lane = lanes_of(rows.ids, similarities, ~np.isnan(similarities))
+        hits = []
+        for place in best_first(final, rows.ids[top])[:limit].tolist():
+            row_id = int(rows.ids[top[place]])
+            if row_id not in loaded:  # deleted since the lanes were read
+                continue
+            lanes = {
+                name: lane[row_id]
+                for name, lane in (("keyword", keyword_lane), ("dense", dense_lane))
+                if row_id in lane
+            }
+            ranked = Ranked(
+                id=row_id, score=float(final[place]), relevance=float(sure[top[place]]), lanes=lanes
+            )
+            hits.append(_hit(loaded[row_id], ranked))
+        return hits
+
+
+def _scores(lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywords: bool) -> np.ndarray:
+    dense = None if np.isnan(similarities).all() else min_max(smoothed(similarities, rows))
+    fused = fuse(
+        share_of_best(lexical.scores) if has_keywords else None,
+        dense,
+        weight=lexical_weight(lexical.best_coverage),
+    )
+    scores: np.ndarray = fused * length_prior(rows.lengths)
+    return scores
+
+
+def _hit(message: Message, ranked: Ranked) -> Hit:
+    return Hit(
+        kind="message",
+        id=ranked.id,
+        session=message.session,
+        content=plain_text(message.content),
+        score=ranked.score,
+        lanes=ranked.lanes,
+        created_at=message.timestamp,
+        source=message.origin,
+        role=message.role,
+        name=message.name,
+        relevance=ranked.relevance,
+    )

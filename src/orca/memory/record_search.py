@@ -1,0 +1,118 @@
+"""Search over summaries and memories: rows that stand alone, so without windows and neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from orca.memory.fusion import Ranked, best_first, fuse, lanes_of, lexical_weight, min_max, share_of_best
+from orca.memory.lexical import place_rows, score_rows
+from orca.memory.relevance import Background, background_of, relevance
+from orca.memory.retrieval_constants import CANDIDATES
+from orca.protocols import Store
+from orca.text.analysis import query_terms
+from orca.text.small_talk import is_small_talk
+from orca.types import Hit, KeywordResult, Memory, Placement, Scope, Summary
+
+
+class RecordSearch:
+    """Finds a session's summaries and a user's memories by keywords and by meaning. Thread-safe, holds no state."""
+
+    def __init__(self, store: Store, *, background: Background | None = None) -> None:
+        """``background`` is known for an embedder that was measured; None learns it from the rows found."""
+        self._store = store
+        self._background = background
+
+    def search(
+        self,
+        record: Literal["summary", "memory"],
+        query: str,
+        query_vector: np.ndarray | None,
+        *,
+        scope: Scope,
+        limit: int,
+    ) -> list[Hit]:
+        """Return the best ``limit`` hits, best first; none for a limit below 1 or where neither lane finds a row.
+
+        ``query_vector`` is the query's unit vector float32 ``[dimensions]``; without it keywords serve alone.
+        Each hit's ``relevance`` says whether it should enter a prompt unasked.
+        """
+        if limit < 1:
+            return []
+        facet = self._store.summaries if record == "summary" else self._store.memories
+        terms = query_terms(query)
+        keyword = facet.search(terms, scope=scope, limit=CANDIDATES) if terms else KeywordResult()
+        near: list[tuple[int, float]] = []
+        if query_vector is not None and self._store.vectors.available:
+            near = self._store.vectors.search_similar(record, query_vector, scope=scope, limit=CANDIDATES)
+        ranked = rank_records(terms, keyword, near, background=self._background)[:limit]
+        if is_small_talk(query):
+            ranked = [replace(place, relevance=0.0) for place in ranked]
+        found = {row.id: row for row in self._rows(record, [place.id for place in ranked], scope)}
+        return [_hit(record, found[place.id], place) for place in ranked if place.id in found]
+
+    def _rows(
+        self, record: Literal["summary", "memory"], ids: Sequence[int], scope: Scope
+    ) -> Sequence[Summary | Memory]:
+        if record == "summary":
+            return self._store.summaries.get_many(ids, scope=scope)
+        return self._store.memories.get_many(ids, scope=scope)
+
+
+def rank_records(
+    terms: Sequence[str],
+    keyword: KeywordResult,
+    near: Sequence[tuple[int, float]],
+    *,
+    background: Background | None,
+) -> list[Ranked]:
+    """Return the rows of both lanes, best first. ``near`` holds ids and cosines; either lane may be empty."""
+    placements = {match.id: match.length for match in keyword.matches}
+    for row_id, _ in near:
+        placements.setdefault(row_id, 0)
+    rows = place_rows(
+        [Placement(id=row_id, session="", position=0, length=length) for row_id, length in placements.items()]
+    )
+    if not len(rows.ids):
+        return []
+    lexical = score_rows(keyword, rows, terms=terms, windows=(0,))
+    cosines = dict(near)
+    similarities = np.array([cosines.get(row_id, np.nan) for row_id in rows.ids.tolist()])
+    sure = relevance(similarities, lexical.coverage, background or background_of(similarities))
+    scores = fuse(
+        share_of_best(lexical.scores) if keyword.matches else None,
+        min_max(np.nan_to_num(similarities, nan=min(cosines.values()))) if near else None,
+        weight=lexical_weight(lexical.best_coverage),
+    )
+    keyword_lanes = lanes_of(rows.ids, lexical.scores, lexical.scores > 0)
+    dense_lanes = lanes_of(rows.ids, similarities, ~np.isnan(similarities))
+    return [
+        Ranked(
+            id=int(rows.ids[place]),
+            score=float(scores[place]),
+            relevance=float(sure[place]),
+            lanes={
+                name: lanes[int(rows.ids[place])]
+                for name, lanes in (("keyword", keyword_lanes), ("dense", dense_lanes))
+                if int(rows.ids[place]) in lanes
+            },
+        )
+        for place in best_first(scores, rows.ids).tolist()
+    ]
+
+
+def _hit(record: Literal["summary", "memory"], row: Summary | Memory, place: Ranked) -> Hit:
+    return Hit(
+        kind=record,
+        id=place.id,
+        session=row.session if isinstance(row, Summary) else row.source_session,
+        content=row.content,
+        score=place.score,
+        lanes=place.lanes,
+        created_at=row.created_at,
+        source=row.origin,
+        relevance=place.relevance,
+    )

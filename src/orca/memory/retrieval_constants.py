@@ -1,0 +1,81 @@
+"""Every constant of ranking, with the measurement behind it; docs/explanation/retrieval.md has the tables.
+
+"LoCoMo" is the five development conversations, 786 questions of categories 1 to 4, turn level. The first figure
+is any@10, the share of questions with an evidence turn among the first ten; half a point is within noise.
+"""
+
+from __future__ import annotations
+
+CANDIDATES = 1_000
+"""Rows that each lane may bring in, so that the work of a search is bounded whatever the size of the store."""
+
+EXPANDED = 400
+"""The best rows of each lane whose neighbours are looked up too."""
+
+RERANKED = 120
+"""The best rows that are loaded, so that priors that need their words can act on them."""
+
+BM25_K1 = 1.2
+"""Saturation of a term's frequency (Robertson and Zaragoza 2009). .8 and 1.6 are within noise."""
+
+BM25_B = 0.5
+"""Normalisation by length. Lexical lane on LoCoMo: .803 at .3, .803 at .5, .799 at .75."""
+
+WINDOWS = (0, 1, 2)
+"""Radii, in turns, whose BM25 scores are added. Lexical lane on LoCoMo: .686 for the turn alone, .807 with all."""
+
+NEIGHBOURS = max(WINDOWS)
+"""How far around a candidate turns are looked at."""
+
+SMOOTHING = (1.0, 0.4, 0.25)
+"""Weights of the z-scored cosines of a turn and its neighbours at distance 1 and 2. LoCoMo .874; .859 without."""
+
+LEXICAL_WEIGHT = 0.6
+"""Weight of the lexical lane where both lanes serve. LoCoMo, before priors on length: .874 from .5 to .65."""
+
+FULL_COVERAGE = 0.5
+"""Share of the query's weight (idf) that one row has to hold for the lexical lane to get its full weight.
+
+Below it the weight falls in proportion: the best of several junk matches is still junk. Neutral on LoCoMo, where
+most queries are covered; decisive where query and rows are in different languages.
+"""
+
+ASSUMED_DOCUMENTS = 100
+"""Rows added to the index's number when coverage is computed: in a store of one row every term that it holds
+would be worth next to nothing, and it could never be covered."""
+
+QUESTION_PRIOR = 0.85
+"""Turns that ask are seldom the answer. Lexical lane on LoCoMo: .849 with it, .833 without; .7 is worse."""
+
+SPEAKER_PRIOR = 1.3
+"""Turns of the one speaker that the query names. Lexical lane on LoCoMo: .849 with it, .822 without."""
+
+DATE_PRIOR = 1.3
+"""Turns near a date that the query names. LoCoMo: .874 with it, .851 without."""
+
+DATE_DAYS = 7
+"""Days around a named day that count as near: people tell of things some days later."""
+
+ANSWER_PRIOR = 1.05
+"""Turns that follow another speaker's question. LoCoMo: .884 with it, .879 without; 1.2 is worse."""
+
+MAX_PRIOR = SPEAKER_PRIOR * DATE_PRIOR * ANSWER_PRIOR
+"""The largest product of priors, by which scores are divided so that they stay in [0, 1]."""
+
+SHORT_PRIOR = 0.2
+"""How much a turn without words would lose; longer ones lose less, up to ``SHORT_TERMS``. LoCoMo: .884, .879 without."""
+
+SHORT_TERMS = 20
+"""Index terms from which on a turn is not short."""
+
+RELEVANCE_FLOOR = 0.5
+"""Hits below it do not enter a prompt unasked. The scale is set by the two constants that follow."""
+
+CLEAR_DEVIATIONS = 3.0
+"""Standard deviations above unrelated texts at which a cosine alone shows relevance."""
+
+CLEAR_COVERAGE = 0.4
+"""Share of the query's idf at which keywords alone show relevance."""
+
+MIN_POPULATION = 30
+"""Rows with vectors that it takes to learn from them how similar unrelated texts are."""
