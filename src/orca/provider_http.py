@@ -39,6 +39,7 @@ REFUSED = frozenset({400, 413, 422})
 
 _SENT_HEADERS = frozenset(
     {"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent"}
+    | {"x-stainless-raw-response"}  # the SDK reads it back from the request
 )
 _WAIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m)?\s*", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
@@ -90,11 +91,7 @@ class Endpoint:
         """The SDK's client, made at first use: it loads certificates, which takes tens of milliseconds."""
         with self._lock:
             if self._client is None:
-                http_client = self._http_client or openai.DefaultHttpxClient(
-                    # A redirected POST arrives as a GET without its body: better to hear of the redirect.
-                    trust_env=False,
-                    follow_redirects=False,
-                )
+                http_client = self._http_client or openai.DefaultHttpxClient(**self._transport())
                 client = _Client(http_client=http_client, **self._options())
                 client.sent_key = self._key
                 if self._http_client is None:
@@ -104,10 +101,19 @@ class Endpoint:
 
     def async_client(self) -> openai.AsyncOpenAI:
         """Return a new client for the running event loop, under the same rules. The caller closes it."""
-        http_client = openai.DefaultAsyncHttpxClient(trust_env=False, follow_redirects=False)
+        http_client = openai.DefaultAsyncHttpxClient(**self._transport())
         client = _AsyncClient(http_client=http_client, **self._options())
         client.sent_key = self._key
         return client
+
+    def _transport(self) -> dict[str, Any]:
+        return {
+            "trust_env": False,
+            # A redirected POST arrives as a GET without its body: better to hear of the redirect.
+            "follow_redirects": False,
+            # Plain HTTP shows no certificate, and reading the trusted ones takes a tenth of a second.
+            "verify": self.base_url.startswith("https://"),
+        }
 
     def _options(self) -> dict[str, Any]:
         return {

@@ -221,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {"Content-Type": kind, **reply.headers}
         if reply.stream is None:
             headers.setdefault("Content-Length", str(len(data)))
-        self.send_response(reply.status)
+        self.send_response_only(reply.status)
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
