@@ -1,0 +1,215 @@
+-- The whole schema as the migrations leave it; a test proves that the two are equal.
+-- Times are fixed-width ISO 8601 text in UTC, which sorts as text. Keyword and vector tables are virtual: they are
+-- built by code (fts.py, vectors.py), because a machine may lack the modules behind them.
+
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at DATETIME NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS sessions (
+    user_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    title TEXT,
+    parent TEXT,
+    state TEXT NOT NULL DEFAULT 'open' CHECK(state IN ('open', 'ended')),
+    created_at DATETIME NOT NULL,
+    updated_at DATETIME NOT NULL,
+    consolidated_position INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (user_id, id)
+);
+CREATE INDEX IF NOT EXISTS idx_sessions_activity ON sessions(user_id, updated_at);
+
+-- The last position given out: a deleted message's position is never given again.
+CREATE TABLE IF NOT EXISTS session_positions (
+    user_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    last_position INTEGER NOT NULL,
+    PRIMARY KEY (user_id, session_id, agent)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS short_term_memories (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    content TEXT NOT NULL,
+    source_count INTEGER DEFAULT 1,
+    confidence REAL DEFAULT 0.8 CHECK(confidence BETWEEN 0 AND 1),
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP,
+    updated_at DATETIME,
+    user_id TEXT NOT NULL DEFAULT 'default',
+    agent TEXT NOT NULL DEFAULT 'main',
+    source_message_ids JSON NOT NULL DEFAULT '[]',
+    origin TEXT NOT NULL DEFAULT 'assistant',
+    method TEXT NOT NULL DEFAULT 'extractive',
+    consolidated BOOLEAN NOT NULL DEFAULT FALSE,
+    has_embedding BOOLEAN NOT NULL DEFAULT FALSE,
+    term_count INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS idx_stm_session ON short_term_memories(session_id, updated_at DESC);
+CREATE INDEX IF NOT EXISTS idx_stm_scope ON short_term_memories(user_id, session_id, agent, id);
+CREATE INDEX IF NOT EXISTS idx_stm_unembedded ON short_term_memories(id) WHERE NOT has_embedding;
+
+CREATE TABLE IF NOT EXISTS main_messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    role TEXT NOT NULL CHECK(role IN ('user', 'assistant', 'system', 'tool')),
+    content TEXT NOT NULL,
+    msg_type TEXT DEFAULT 'normal' CHECK(msg_type IN ('normal', 'fact', 'todo', 'decision', 'preference', 'error')),
+    token_count INTEGER DEFAULT 0,
+    has_embedding BOOLEAN DEFAULT FALSE,
+    timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+    metadata JSON,
+    user_id TEXT NOT NULL DEFAULT 'default',
+    agent TEXT NOT NULL DEFAULT 'main',
+    position INTEGER NOT NULL,
+    name TEXT,
+    raw_content JSON, -- NULL when the content is plain text; else the content itself (a list, or null)
+    tool_calls JSON,
+    tool_call_id TEXT,
+    origin TEXT,
+    reasoning TEXT,
+    embeddable BOOLEAN NOT NULL DEFAULT FALSE,
+    term_count INTEGER NOT NULL DEFAULT 0,
+    summary_id INTEGER REFERENCES short_term_memories(id) ON DELETE SET NULL,
+    content_hash TEXT,
+    dedupe_key TEXT
+);
+CREATE INDEX IF NOT EXISTS idx_main_session_time ON main_messages(session_id, timestamp DESC);
+CREATE INDEX IF NOT EXISTS idx_main_role ON main_messages(role) WHERE role IN ('user', 'assistant');
+CREATE UNIQUE INDEX IF NOT EXISTS idx_main_position ON main_messages(user_id, session_id, agent, position);
+CREATE UNIQUE INDEX IF NOT EXISTS idx_main_dedupe ON main_messages(user_id, session_id, agent, dedupe_key)
+    WHERE dedupe_key IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_main_summary ON main_messages(summary_id) WHERE summary_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_main_unembedded ON main_messages(id) WHERE embeddable AND NOT has_embedding;
+
+CREATE TABLE IF NOT EXISTS long_term_memories (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    content TEXT NOT NULL,
+    memory_type TEXT NOT NULL CHECK(memory_type IN ('preference', 'fact', 'decision', 'project')),
+    source_session TEXT,
+    confidence REAL DEFAULT 0.5 CHECK(confidence BETWEEN 0 AND 1),
+    access_count INTEGER DEFAULT 0,
+    last_accessed DATETIME,
+    expires_at DATETIME,
+    created_at DATETIME DEFAULT CURRENT_TIMESTAMP,
+    user_id TEXT NOT NULL DEFAULT 'default',
+    agent TEXT NOT NULL DEFAULT 'main',
+    source_message_ids JSON NOT NULL DEFAULT '[]',
+    origin TEXT NOT NULL DEFAULT 'user',
+    state TEXT NOT NULL DEFAULT 'active' CHECK(state IN ('active', 'superseded', 'retired', 'forgotten')),
+    slot TEXT,
+    evidence_count INTEGER NOT NULL DEFAULT 1,
+    pinned BOOLEAN NOT NULL DEFAULT FALSE,
+    root_id INTEGER,
+    superseded_by INTEGER,
+    valid_from DATETIME,
+    valid_to DATETIME,
+    updated_at DATETIME,
+    has_embedding BOOLEAN NOT NULL DEFAULT FALSE,
+    term_count INTEGER NOT NULL DEFAULT 0,
+    metadata JSON
+);
+CREATE INDEX IF NOT EXISTS idx_ltm_type ON long_term_memories(memory_type, confidence DESC);
+CREATE INDEX IF NOT EXISTS idx_ltm_scope ON long_term_memories(user_id, agent, state, id);
+CREATE INDEX IF NOT EXISTS idx_ltm_root ON long_term_memories(root_id);
+CREATE INDEX IF NOT EXISTS idx_ltm_unembedded ON long_term_memories(id) WHERE state = 'active' AND NOT has_embedding;
+
+CREATE TABLE IF NOT EXISTS subagent_runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    owner_agent TEXT NOT NULL, -- the agent that delegated; agent_name is the one that did the work
+    agent_name TEXT NOT NULL,
+    task TEXT NOT NULL,
+    parent_message_id INTEGER REFERENCES main_messages(id) ON DELETE CASCADE,
+    parent_run_id INTEGER REFERENCES subagent_runs(id) ON DELETE CASCADE,
+    status TEXT NOT NULL DEFAULT 'running'
+        CHECK(status IN ('running', 'done', 'failed', 'cancelled', 'timed_out')),
+    summary TEXT,
+    error TEXT,
+    tokens INTEGER NOT NULL DEFAULT 0,
+    started_at DATETIME NOT NULL,
+    ended_at DATETIME
+);
+CREATE INDEX IF NOT EXISTS idx_runs_scope ON subagent_runs(user_id, session_id, owner_agent, id);
+CREATE INDEX IF NOT EXISTS idx_runs_parent ON subagent_runs(parent_message_id);
+CREATE INDEX IF NOT EXISTS idx_runs_parent_run ON subagent_runs(parent_run_id);
+
+CREATE TABLE IF NOT EXISTS subagent_messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    parent_msg_id INTEGER, -- NULL when the run was opened before its parent message was known
+    session_id TEXT NOT NULL,
+    agent_name TEXT NOT NULL,
+    role TEXT NOT NULL CHECK(role IN ('user', 'assistant', 'system', 'tool')),
+    content TEXT NOT NULL,
+    timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+    user_id TEXT NOT NULL DEFAULT 'default',
+    agent TEXT NOT NULL DEFAULT 'main',
+    run_id INTEGER NOT NULL REFERENCES subagent_runs(id) ON DELETE CASCADE,
+    raw_content JSON,
+    tool_calls JSON,
+    tool_call_id TEXT,
+    name TEXT,
+    reasoning TEXT,
+    token_count INTEGER NOT NULL DEFAULT 0,
+    metadata JSON,
+    FOREIGN KEY (parent_msg_id) REFERENCES main_messages(id) ON DELETE CASCADE
+);
+CREATE INDEX IF NOT EXISTS idx_subagent_parent ON subagent_messages(parent_msg_id);
+CREATE INDEX IF NOT EXISTS idx_subagent_run ON subagent_messages(run_id, id);
+
+CREATE TABLE IF NOT EXISTS jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK(kind IN ('embed', 'summarize', 'consolidate')),
+    record TEXT NOT NULL CHECK(record IN ('message', 'summary', 'memory')),
+    target_id INTEGER NOT NULL,
+    user_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    run_after DATETIME NOT NULL,
+    last_error TEXT,
+    lease_owner TEXT,
+    lease_until DATETIME,
+    created_at DATETIME NOT NULL,
+    UNIQUE (record, target_id, kind)
+);
+CREATE INDEX IF NOT EXISTS idx_jobs_session ON jobs(user_id, session_id);
+
+CREATE TABLE IF NOT EXISTS embedding_spaces (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL CHECK(dimensions > 0),
+    query_prefix TEXT NOT NULL,
+    document_prefix TEXT NOT NULL,
+    current BOOLEAN NOT NULL DEFAULT FALSE,
+    created_at DATETIME NOT NULL
+);
+
+-- Vectors that came while the vector extension was missing, so that nothing is paid for twice.
+CREATE TABLE IF NOT EXISTS parked_vectors (
+    space_id INTEGER NOT NULL REFERENCES embedding_spaces(id) ON DELETE CASCADE,
+    record TEXT NOT NULL CHECK(record IN ('message', 'summary', 'memory')),
+    target_id INTEGER NOT NULL,
+    owner INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    embedding BLOB NOT NULL,
+    PRIMARY KEY (record, target_id, space_id)
+);
+
+-- Vectors to remove from a vector table as soon as the extension is back; ids are never given twice.
+CREATE TABLE IF NOT EXISTS vector_tombstones (
+    space_id INTEGER NOT NULL REFERENCES embedding_spaces(id) ON DELETE CASCADE,
+    record TEXT NOT NULL,
+    target_id INTEGER NOT NULL,
+    PRIMARY KEY (record, target_id, space_id)
+) WITHOUT ROWID;

@@ -1,0 +1,179 @@
+"""The store in one SQLite file: every facet of ``orca.protocols.Store`` over one database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from orca.errors import ConflictError, StoreError
+from orca.protocols import Clock, TokenCounter
+from orca.stores.sqlite import transfer, verify
+from orca.stores.sqlite.connection import Database, ExtensionLoader, load_sqlite_vec
+from orca.stores.sqlite.filesystem import filesystem_type
+from orca.stores.sqlite.fts import KeywordIndex
+from orca.stores.sqlite.jobs import SQLiteJobs
+from orca.stores.sqlite.memories import SQLiteMemories
+from orca.stores.sqlite.messages import SQLiteMessages
+from orca.stores.sqlite.records import TABLES
+from orca.stores.sqlite.schema import migrate
+from orca.stores.sqlite.sessions import COUNTED, SQLiteSessions
+from orca.stores.sqlite.subagents import SQLiteSubAgents
+from orca.stores.sqlite.summaries import SQLiteSummaries
+from orca.stores.sqlite.vector_tables import rebuild_tables
+from orca.stores.sqlite.vectors import SQLiteVectors
+from orca.types import Check
+
+if TYPE_CHECKING:
+    from orca.protocols import Store
+
+COUNT_NAMES: dict[str, str] = {"message": "messages", "summary": "summaries", "memory": "memories"}
+
+
+class SQLiteStore:
+    """A store in one file, or in memory with ``":memory:"``. See ``orca.protocols.Store``.
+
+    ``clock`` gives the times of rows that come without one; ``token_counter`` counts messages that come without
+    a count. ``synchronous`` is SQLite's: with ``FULL`` an acknowledged write survives a power cut.
+    ``busy_timeout`` is how long, in seconds, a write waits for another process. With ``read_only`` nothing is
+    created, changed or upgraded. ``extension_loader`` prepares a driver connection for vectors, ``file_system``
+    tells the type of a folder's file system.
+
+    Raises ``StoreUnavailableError`` for a file that is damaged, locked or out of reach, and ``MigrationError``
+    for one written by a newer version or by another program.
+    """
+
+    backend = "sqlite"
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        clock: Clock,
+        token_counter: TokenCounter | None = None,
+        synchronous: str = "FULL",
+        busy_timeout: float = 10.0,
+        read_only: bool = False,
+        extension_loader: ExtensionLoader = load_sqlite_vec,
+        file_system: Callable[[Path], str | None] = filesystem_type,
+    ) -> None:
+        self._clock = clock
+        self._database = Database(
+            path,
+            synchronous=synchronous,
+            busy_timeout=busy_timeout,
+            read_only=read_only,
+            extension_loader=extension_loader,
+            file_system=file_system,
+        )
+        try:
+            self._version = migrate(self._database, clock)
+            self._indexes = [KeywordIndex(record) for record in TABLES]
+            if not read_only:
+                with self._database.write() as connection:
+                    for index in self._indexes:
+                        index.ensure(connection)
+            self.vectors = SQLiteVectors(self._database, clock)
+        except BaseException:
+            self._database.close()
+            raise
+        self.messages = SQLiteMessages(self._database, clock, token_counter)
+        self.sessions = SQLiteSessions(self._database)
+        self.summaries = SQLiteSummaries(self._database, clock)
+        self.memories = SQLiteMemories(self._database, clock)
+        self.subagents = SQLiteSubAgents(self._database, clock)
+        self.jobs = SQLiteJobs(self._database)
+
+    @property
+    def location(self) -> str:
+        """The file's path, or ``:memory:``."""
+        return self._database.location
+
+    @property
+    def schema_version(self) -> int:
+        """The number of the newest migration applied."""
+        return self._version
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What is missing here, in words: the vector extension, a keyword index, a safe place for the log."""
+        with self._database.read() as connection:
+            reasons = [index.out_of_step(connection) for index in self._indexes]
+        return tuple(
+            dict.fromkeys(
+                reason for reason in [self._database.notice, self.vectors.reason, *reasons] if reason
+            )
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[SQLiteStore]:
+        """Join all writes of the block into one: all or nothing, durable on leaving.
+
+        Nests: when an inner block raises and the outer one catches that, only the inner writes are undone.
+        """
+        with self._database.write():
+            yield self
+
+    def counts(self) -> Mapping[str, int]:
+        """Return the number of rows by kind."""
+        with self._database.snapshot() as connection:
+            return {
+                kind: int(connection.value(f"SELECT count(*) FROM {table}"))
+                for kind, table in COUNTED.items()
+            }
+
+    def verify(self) -> Sequence[Check]:
+        """Check rows against keyword index, vectors and jobs, orphans, and the file's integrity."""
+        return verify.verify(self._database, vectors_available=self.vectors.available)
+
+    def rebuild_index(self) -> Mapping[str, int]:
+        """Build the keyword indexes anew from the rows; return the number of rows indexed by kind."""
+        with self._database.write() as connection:
+            return {COUNT_NAMES[index.record]: index.rebuild(connection) for index in self._indexes}
+
+    def backup(self, path: str) -> int:
+        """Write a complete, consistent copy; return its size in bytes. Raises ``ConflictError`` if it exists."""
+        target = Path(path)
+        if target.exists():
+            raise ConflictError(f"{path} exists already; choose another name")
+        with self._database.exclusive() as connection:
+            connection.run("VACUUM INTO ?", (str(target),))
+        return target.stat().st_size
+
+    def export_rows(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield ``(table, row)`` of every table but the indexes, in an order that can be imported again."""
+        return transfer.export_rows(self._database)
+
+    def import_rows(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Mapping[str, int]:
+        """Store exported rows, skipping those that exist; return the number stored by table."""
+        return transfer.import_rows(self._database, rows, clock=self._clock)
+
+    def scrub(self) -> None:
+        """Rewrite the file so that no deleted text is left in it, nor in its log."""
+        with self._database.write() as connection:
+            for index in self._indexes:
+                index.optimize(connection)
+            if self.vectors.available:
+                rebuild_tables(connection)
+        with self._database.exclusive() as connection:
+            connection.run("VACUUM")
+            row = connection.one("PRAGMA wal_checkpoint(TRUNCATE)")
+        if row is not None and row[0]:
+            raise StoreError(f"{self.location}: the log is in use by another connection; scrub again later")
+
+    def close(self) -> None:
+        """Let go of files and connections. Closing twice is fine."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+if TYPE_CHECKING:
+
+    def _fulfils_the_contract(store: SQLiteStore) -> Store:
+        return store
