@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from orca.protocols import TokenCounter
+from orca.text.language import cjk_share
 from orca.text.parts import strip_media
 from orca.text.recalled import CLOSE, OPEN, escape, strip_recalled
 from orca.types import Content, Hit, MemoryKind, Origin, Record
@@ -70,8 +71,6 @@ _REPLACES: Mapping[Language, str] = {"en": "replaces: ", "zh": "取代："}
 
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BAR = "\n  | "
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-_LATIN_WORD = re.compile(r"[A-Za-z]+")
 _SENTENCE_END = re.compile(r"[。！？；…]+[”’」』）]*|[.!?]+[\"')\]]*(?=\s|$)|\n")
 
 NOTE_CHARACTERS = 120
@@ -79,14 +78,20 @@ NOTE_CHARACTERS = 120
 
 
 def language_of(text: str) -> Language:
-    """Return ``zh`` for a text with at least as many Han characters as Latin words, else ``en``."""
-    han = len(_HAN.findall(text))
-    return "zh" if han and han >= len(_LATIN_WORD.findall(text)) else "en"
+    """Return ``zh`` for a text of which half or more is written in Chinese, else ``en``."""
+    return "zh" if cjk_share(text) >= 0.5 else "en"
+
+
+def own_words(hit: Hit) -> str:
+    """Return what a hit itself says: a message that was stored with a block of recalled memory, without it."""
+    if hit.kind == "message" and OPEN in hit.content and CLOSE in hit.content:
+        return strip_recalled(hit.content)
+    return hit.content
 
 
 def quote(text: str) -> str:
-    """Return stored text safe for a line: earlier blocks and media out, marks escaped, line breaks barred."""
-    return _BAR.join(_LINE_BREAK.split(escape(strip_media(strip_recalled(text))).strip()))
+    """Return stored text safe for a line: media out, marks escaped, line breaks barred."""
+    return _BAR.join(_LINE_BREAK.split(escape(strip_media(text)).strip()))
 
 
 def render_line(hit: Hit, language: Language, *, content: str | None = None, note: str = "") -> str:
@@ -99,7 +104,7 @@ def render_line(hit: Hit, language: Language, *, content: str | None = None, not
         labels.insert(0, f"{hit.created_at:%Y-%m-%d}")
     if note:
         labels.append(note)
-    return f"- [{' · '.join(labels)}] {quote(hit.content if content is None else content)}"
+    return f"- [{' · '.join(labels)}] {quote(own_words(hit) if content is None else content)}"
 
 
 def superseded_note(current: str, language: Language) -> str:
@@ -152,5 +157,5 @@ def cut_to_fit(
 
 
 def _one_line(text: str) -> str:
-    words = " ".join(escape(strip_recalled(text)).split()).replace("[", "(").replace("]", ")")
+    words = " ".join(escape(text).split()).replace("[", "(").replace("]", ")")
     return words if len(words) <= NOTE_CHARACTERS else words[: NOTE_CHARACTERS - 1] + "…"

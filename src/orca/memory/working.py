@@ -9,18 +9,17 @@ messages are never changed.
 
 **The window moves in steps.** Providers cache the prefix of a prompt, and a window that slides by one message a
 turn changes its prefix every turn. Here the beginning stays where it is until the window is full, and then jumps
-forward. The place is derived, not remembered: of all places where the window would hold between ``KEEP_SHARE``
-of the budget and all of it, the *roundest* one is taken. How round a place is, is the level of the highest
-power-of-two boundary between its position and that of the place before, as on a ruler: 8 is rounder than 4, 4
-than 6, 6 than 5. As the session grows both ends of that range only move forward, so the roundest place stays
-the same for many turns and is only left when it falls out at the old end or a rounder one comes in at the new
-end. The choice needs neither the beginning of the session nor any state: the same newest messages and budget
-always give the same window, on every machine.
+forward to where ``KEEP_SHARE`` of the budget is still held. The place is derived, not remembered: it is found by
+replaying the messages from an anchor. The anchor is the session's beginning, or, when older messages were not
+given, the *roundest* place in the older half of those that were. How round a place is, is the level of the
+highest power-of-two boundary between its position and that of the place before, as on a ruler: 8 is rounder
+than 4, 4 than 6, 6 than 5. So the anchor stays the same for many turns although the list of newest messages
+begins elsewhere each time. The same messages and budget give the same window, on every machine, with no state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -67,17 +66,14 @@ class History:
     """Messages made fit for a prompt.
 
     ``pinned`` are the system messages that a conversation begins with: they belong into every prompt.
-    ``left_out`` pairs each message that cannot enter with the reason in words.
+    ``left_out`` pairs each message that cannot enter with the reason in words. ``is_whole`` says that the
+    messages began where the session begins, as far as their positions tell.
     """
 
     pinned: tuple[Message, ...] = ()
     units: tuple[Unit, ...] = ()
     left_out: tuple[tuple[Message, str], ...] = ()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the units begin where the session begins, as far as their positions tell."""
-        return not self.units or self.units[0].place <= len(self.pinned) + 1
+    is_whole: bool = True
 
 
 def select_window(
@@ -100,7 +96,7 @@ def select_window(
     room = token_budget - sum(map(tokens_of, pinned))
     if room < 0:
         pinned, room = (), token_budget
-    start = window_start(history, room, tokens_of, keep=keep)
+    start = window_start(history.units, room, tokens_of, is_whole=history.is_whole, keep=keep)
     return [*pinned, *(message for unit in history.units[start:] for message in unit.messages)]
 
 
@@ -110,27 +106,68 @@ def unit_tokens(unit: Unit, tokens_of: TokensOf) -> int:
 
 
 def window_start(
-    history: History, token_budget: int, tokens_of: TokensOf, *, keep: float = KEEP_SHARE
+    units: Sequence[Unit],
+    token_budget: int,
+    tokens_of: TokensOf,
+    *,
+    is_whole: bool,
+    keep: float = KEEP_SHARE,
 ) -> int:
-    """Return the index of the first unit of the window; the number of units when none of them fits."""
-    units = history.units
+    """Return the index of the first unit of the window; the number of units when none of them fits.
+
+    ``is_whole`` says that the units begin where the session begins.
+    """
+    sizes = [unit_tokens(unit, tokens_of) for unit in units]
+    start = 0 if is_whole else _anchor(units, sizes)
     held = 0
-    start = len(units)
-    choices: list[int] = []  # places where the window would hold enough, newest first
-    for index in range(len(units) - 1, -1, -1):
-        held += unit_tokens(units[index], tokens_of)
+    for end, size in enumerate(sizes, 1):
+        if end <= start:
+            continue
+        held += size
         if held > token_budget:
+            start, held = _advance(units, sizes, start, end, held, token_budget, keep)
+    return start
+
+
+def _advance(
+    units: Sequence[Unit],
+    sizes: Sequence[int],
+    start: int,
+    end: int,
+    held: int,
+    token_budget: int,
+    keep: float,
+) -> tuple[int, int]:
+    """Return where a full window begins anew, and what it holds then.
+
+    That is the last place where it still holds ``keep`` of the budget, at the user's words if it can be.
+    """
+    best: tuple[int, int] | None = None
+    while start < end:
+        held -= sizes[start]
+        start += 1
+        if held > token_budget:
+            continue
+        if best is not None and held < keep * token_budget:
             break
-        start = index
-        if held >= keep * token_budget:
-            choices.append(index)
-    if start == 0 and (history.is_whole or not choices):
-        return 0
-    # A window had best begin with the user's words; where none of the places does, any unit may begin it.
-    choices = [index for index in choices if units[index].begins_turn] or choices
-    if not choices:
-        return start
-    return max(reversed(choices), key=lambda index: _roundness(units, index))
+        begins_turn = start < end and units[start].begins_turn
+        if best is None or begins_turn or not units[best[0]].begins_turn:
+            best = (start, held)
+    return best if best is not None else (end, 0)
+
+
+def _anchor(units: Sequence[Unit], sizes: Sequence[int]) -> int:
+    """Return the index of the roundest place in the older half of the units: there the replay begins."""
+    half = sum(sizes) / 2
+    older: list[int] = []
+    passed = 0
+    for index, size in enumerate(sizes):
+        if passed > half:
+            break
+        older.append(index)
+        passed += size
+    older = [index for index in older if units[index].begins_turn] or older
+    return max(older, key=lambda index: _roundness(units, index), default=0)
 
 
 def _roundness(units: Sequence[Unit], index: int) -> int:
@@ -168,15 +205,15 @@ def read_history(messages: Sequence[Message]) -> History:
         if not calls and is_empty(message):
             left_out.append((message, NOTHING_SAID))
             continue
-        if len(calls) != len(message.tool_calls or ()):
-            message = replace(message, tool_calls=calls or None)
-        draft = _Draft(message, place)
+        whole = len(calls) == len(message.tool_calls or ())
+        draft = _Draft(message if whole else replace(message, tool_calls=calls or None), place)
         drafts.append(draft)
         waiting.update((str(call["id"]), draft) for call in calls)
     return History(
         pinned=tuple(message for message in leading if not is_empty(message)),
         units=tuple(draft.close() for draft in drafts),
         left_out=tuple(left_out),
+        is_whole=not rest or places[0] <= count + 1,
     )
 
 
@@ -203,7 +240,7 @@ class _Draft:
         return Unit(messages=(self.head, *self.results, *missing), place=self.place)
 
 
-def _places(messages: Sequence[Message], *, first: int) -> Iterable[int]:
+def _places(messages: Sequence[Message], *, first: int) -> Sequence[int]:
     positions = [message.position for message in messages]
     if all(before < after for before, after in zip([0, *positions], positions, strict=False)):
         return positions

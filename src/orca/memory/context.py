@@ -1,0 +1,193 @@
+"""The next prompt, assembled from the tiers within a token budget, and the ledger that accounts for it.
+
+The order of a prompt, and why:
+
+1. the system text, then the system messages that the conversation began with: they never change;
+2. the working window, word for word, oldest first: it only grows at its end (``orca.memory.working``);
+3. the newest user message, with the recalled memory as a quoted block *before its own text*;
+4. in the middle of a turn, the tool calls made since and their results.
+
+What is recalled differs from turn to turn, so it comes as late as it can: everything before it is the same
+bytes as in the turn before, and a provider's prompt cache serves it. It shares the user's message because many
+chat templates refuse two user messages in a row, and because the next turn's history then holds the plain
+message: the two prompts part exactly where the block began. It never stands in the system role: stored text is
+data, and the block says so.
+
+Nothing here reads a clock, a store or a model: the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orca.memory.packing import (
+    comparable,
+    corrections_as_hits,
+    gather,
+    leave_out_shown,
+    leave_out_unfit,
+    pack,
+)
+from orca.memory.prompt import Prompt
+from orca.memory.recalled_block import language_of
+from orca.memory.rendering import prompt_tokens, tokens_with
+from orca.memory.turn import Turn, fit_steps, newest_turn
+from orca.memory.working import read_history, unit_tokens, window_start
+from orca.protocols import TokenCounter
+from orca.text.parts import plain_text
+from orca.types import Context, Correction, Hit, Message, TokenBudget
+
+WINDOW_STEPS = 8
+"""The window's room is rounded down to eighths of the budget.
+
+Recalled memory and the query take a little more or less every turn; without rounding each of them would move
+the window's beginning and void the provider's cache. The rounded-off room goes to recalled memory.
+"""
+
+
+class ContextBuilder:
+    """Assembles prompts. Holds a counter and a floor, no state: one builder serves all threads."""
+
+    def __init__(self, counter: TokenCounter, *, relevance_floor: float = 0.0) -> None:
+        """Count by ``counter``; leave out hits that score below ``relevance_floor`` (0 leaves none out)."""
+        self._counter = counter
+        self._tokens_of = tokens_with(counter)
+        self._floor = relevance_floor
+
+    def build(
+        self,
+        *,
+        system: str | None = None,
+        working: Sequence[Message] = (),
+        short_term: Sequence[Hit] = (),
+        long_term: Sequence[Hit] = (),
+        messages: Sequence[Hit] = (),
+        query: str | None = None,
+        budget: TokenBudget,
+        corrections: Sequence[Correction] = (),
+        degraded: str | None = None,
+    ) -> Context:
+        """Return the prompt for the next turn and its ledger.
+
+        Each tier has its share of the budget; room that one does not use goes to the others. When it does not
+        all fit, long-term memory shrinks to its best hit, then short-term memory to its best, then the oldest
+        of the working window go (the order of the seed).
+
+        Args:
+            system: The system prompt, or None.
+            working: The session's newest messages in the order of storing, up to the whole budget's worth of
+                them (what is beyond the window is left out here), with the system messages that the session
+                began with, if any, in front.
+            short_term: Summaries of this session.
+            long_term: Memories across sessions.
+            messages: Older messages of this session and messages of others.
+            query: The new user message; one that ``working`` ends with already is not repeated. None builds a
+                prompt from the state as it is.
+            budget: How many tokens there are, and the tiers' shares of them.
+            corrections: Superseded values whose sources may be among the messages; each is set right in the
+                block when such a message is shown.
+            degraded: Why something was missing in the recall; handed on.
+
+        Returns:
+            The prompt. ``tokens`` is counted on the messages as they are, and is at most ``budget.total`` with
+            one exception: system text and newest turn alone exceed it. Then they are the prompt, and
+            ``over_budget`` is true.
+
+        """
+        history = read_history(working)
+        turn = newest_turn(history.units, query)
+        language = language_of(_recent_words(turn, system))
+        shown = {message.id for message in working if message.id is not None} | {hit.id for hit in messages}
+        recalled = gather(
+            short_term=short_term,
+            long_term=[*corrections_as_hits(corrections, long_term=long_term, shown=shown), *long_term],
+            messages=messages,
+            corrections=corrections,
+            language=language,
+            counter=self._counter,
+        )
+        question = None if turn.question is None else plain_text(turn.question.content)
+        leave_out_unfit(recalled, query=question, floor=self._floor)
+        prompt = Prompt(
+            counter=self._counter,
+            system=_system_messages(system, history.pinned),
+            turn=turn,
+            start=len(turn.past),
+            recalled=recalled,
+        )
+        fits = self._fill(prompt, budget, is_whole=history.is_whole)
+        rendered = tuple(prompt.render())
+        repeated = [
+            (message, "the same text as the system prompt")
+            for message in history.pinned
+            if message not in prompt.system
+        ]
+        return Context(
+            messages=rendered,
+            items=prompt.items((*repeated, *history.left_out)),
+            tokens=prompt_tokens(rendered, self._counter),
+            budget=budget.total,
+            over_budget=not fits,
+            degraded=degraded,
+        )
+
+    def _fill(self, prompt: Prompt, budget: TokenBudget, *, is_whole: bool) -> bool:
+        """Fill the prompt up to the budget; return whether it keeps it."""
+        turn = prompt.turn
+        prompt.turn = Turn(past=turn.past, question=turn.question)
+        room = budget.total - prompt.tokens()
+        if room >= 0:
+            prompt.turn = fit_steps(turn, room, self._counter)
+            self._choose_window(prompt, budget, is_whole=is_whole)
+        if room < 0 or (turn.question is None and turn.past and not prompt.shown_past):
+            prompt.turn = turn
+            prompt.keep_newest_turn()
+            return prompt.tokens() <= budget.total
+        self._add_recalled(prompt, budget)
+        return prompt.shrink_to(budget.total)
+
+    def _choose_window(self, prompt: Prompt, budget: TokenBudget, *, is_whole: bool) -> None:
+        """Set where the past begins: as much as the others leave, and its own share before they get theirs."""
+        recalled = prompt.recalled
+        shares = {"short_share": budget.short_term, "long_share": budget.long_term}
+        room = budget.total - prompt.tokens()
+        allowance = max(
+            room - recalled.need(**shares), min(budget.working, room - recalled.least(**shares)), 0
+        )
+        past = prompt.turn.past
+        if is_whole and sum(unit_tokens(unit, self._tokens_of) for unit in past) <= allowance:
+            prompt.start = 0
+            return
+        step = max((budget.total - prompt.system_tokens()) // WINDOW_STEPS, 1)
+        if allowance >= step:
+            allowance -= allowance % step
+        prompt.start = window_start(past, allowance, self._tokens_of, is_whole=is_whole)
+
+    def _add_recalled(self, prompt: Prompt, budget: TokenBudget) -> None:
+        """Let recalled hits into the room that is left, none of which the prompt shows already."""
+        shown = list(prompt.shown())
+        leave_out_shown(
+            prompt.recalled,
+            ids={message.id for message in shown if message.id is not None},
+            texts={comparable(plain_text(message.content)) for message in shown},
+        )
+        pack(
+            prompt.recalled,
+            budget.total - prompt.tokens(),
+            short_share=budget.short_term,
+            long_share=budget.long_term,
+        )
+
+
+def _system_messages(system: str | None, pinned: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the system text and the system messages that the conversation began with, none of them twice."""
+    given = (Message(role="system", content=system),) if system and system.strip() else ()
+    return (*given, *(message for message in pinned if message.content != system))
+
+
+def _recent_words(turn: Turn, system: str | None) -> str:
+    """Return the words whose language the block speaks: the question's, else the newest of the user's."""
+    if turn.question is not None:
+        return plain_text(turn.question.content)
+    newest = next((unit for unit in reversed(turn.past) if unit.begins_turn), None)
+    return plain_text(newest.messages[0].content) if newest is not None else system or ""
