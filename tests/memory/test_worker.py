@@ -23,7 +23,7 @@ from orca.types import Job, JobKind
 
 from .doubles import SPACE, ScriptedEmbedder, SteppedClock, vectors
 
-PATIENCE = 20.0  # seconds that a test waits for what should take milliseconds
+PATIENCE = 40.0  # seconds that a test waits for what should take milliseconds; longer than a lease
 
 
 class RecordingHandler:

@@ -42,6 +42,11 @@ class CachingEmbedder:
         """The wrapped embedder's limit."""
         return self._embedder.max_batch
 
+    @property
+    def loaded(self) -> bool:
+        """Whether the wrapped embedder's model is in memory; true of one that has none to load."""
+        return bool(getattr(self._embedder, "loaded", True))
+
     def embed(self, texts: Sequence[str], *, kind: Literal["query", "document"]) -> np.ndarray:
         """Return float32 ``[n, dimensions]``, asking the wrapped embedder only for texts that are not kept."""
         if kind != "query" or not texts or len(texts) > self.max_batch:

@@ -50,6 +50,11 @@ class GuardedEmbedder:
         return self._embedder.max_batch
 
     @property
+    def loaded(self) -> bool:
+        """Whether the wrapped embedder's model is in memory; true of one that has none to load."""
+        return bool(getattr(self._embedder, "loaded", True))
+
+    @property
     def reason(self) -> str | None:
         """Why queries are refused right now, or None."""
         with self._lock:

@@ -73,8 +73,7 @@ class Upkeep:
             counts["vectors_dropped"] = self._store.vectors.clear()
         if self._embedder is not None:
             self._store.vectors.use_space(self._embedder.space)
-        counts["jobs_released"] = self._store.jobs.release(now=self._clock.now())
-        self._worker.notify()
+        counts["jobs_released"] = self._worker.retry_now()
         return counts
 
     def import_rows(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Mapping[str, int]:

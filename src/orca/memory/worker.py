@@ -29,10 +29,6 @@ logger = logging.getLogger("orca")
 FULL_ENOUGH = 5
 """Jobs that are worth starting on without waiting for more (seed: five messages a batch)."""
 
-LEASE_SECONDS = 20.0
-"""How long a claim holds unless the handler asks for more. Short, because it is also how long the work of a killed
-process rests. A call that takes longer may be repeated by another process; results are saved once all the same."""
-
 POLL_SECONDS = 5.0
 """Longest wait between two looks at the store, for jobs that other processes left."""
 
@@ -74,7 +70,11 @@ class JobHandler(Protocol):
 
     @property
     def lease_seconds(self) -> float:
-        """Seconds that a batch may take before other processes may take it over."""
+        """Seconds that a batch may take before other processes may take it over.
+
+        Also how long the work of a killed process rests. A batch that takes longer may be done twice, so saving
+        its result twice must have the effect of once.
+        """
         ...
 
     @property
