@@ -150,6 +150,7 @@ class MemoryManager:
             messages=recalled.messages,
             query=query,
             budget=budget,
+            corrections=recalled.corrections,
             degraded=recalled.degraded,
         )
 
@@ -233,6 +234,12 @@ class MemoryManager:
     def subagent_runs(self, *, scope: Scope, parent_message_id: int | None = None) -> list[SubAgentRun]:
         """Return the session's sub-agent runs, or those that one message started."""
         return self._store.subagents.find(scope=scope, parent_message_id=parent_message_id)
+
+    def record_run(
+        self, *, scope: Scope, run: SubAgentRun, messages: Sequence[SubAgentMessage]
+    ) -> SubAgentRun:
+        """Store a sub-agent's finished run with its trace; more steps of it when it has an id already."""
+        return self._recorder.record_run(run, messages, scope=scope)
 
     def subagent_messages(self, *, run_id: int, user: str | None = None) -> list[SubAgentMessage]:
         """Return the whole trace of a run. Raises ``NotFoundError``."""

@@ -11,9 +11,9 @@ from typing import Any, get_args
 from orca.errors import ConfigError, StoreUnavailableError
 from orca.memory.rendering import message_tokens, render_message
 from orca.memory.spool import MessageSpool
+from orca.memory.turn_end import ends_turn, is_blank, summary_job
 from orca.protocols import Clock, Store, TokenCounter
-from orca.text.parts import plain_text
-from orca.types import ROLES, Content, Job, Message, MessageType, Origin, Role, Scope
+from orca.types import ROLES, Message, MessageType, Origin, Role, Scope, SubAgentMessage, SubAgentRun
 
 logger = logging.getLogger("orca")
 
@@ -78,6 +78,25 @@ class Recorder:
         self._reason = None
         return stored
 
+    def record_run(
+        self, run: SubAgentRun, messages: Sequence[SubAgentMessage], *, scope: Scope
+    ) -> SubAgentRun:
+        """Store a finished sub-agent run with its trace, or more steps of one that has an id, in one transaction."""
+        with self._store.transaction() as tx:
+            stored = run if run.id is not None else tx.subagents.start(run, scope=scope)
+            if stored.id is None:
+                raise ConfigError("the store gave the run no id")
+            tx.subagents.append([replace(message, run_id=stored.id) for message in messages], scope=scope)
+            return tx.subagents.finish(
+                stored.id,
+                scope=scope,
+                status=run.status,
+                now=run.ended_at or self._clock.now(),
+                summary=run.summary,
+                error=run.error,
+                tokens=run.tokens,
+            )
+
     def drain(self) -> int:
         """Bring spooled messages back into a store that is well again; return how many came."""
         if self._spool is None or self._stand_in or not self._spool.pending():
@@ -98,7 +117,7 @@ class Recorder:
         with self._store.transaction() as tx:
             stored = tx.messages.append(messages, scope=scope)
             turns = [message for message in stored if ends_turn(message)]
-            tx.jobs.enqueue([_summary_job(message) for message in turns], now=now)
+            tx.jobs.enqueue([summary_job(message) for message in turns], now=now)
         self._notify()
         return stored
 
@@ -111,7 +130,7 @@ class Recorder:
             raise ConfigError(
                 f"message {number}: msg_type {message.msg_type!r} is not one of {', '.join(get_args(MessageType))}"
             )
-        if message.role in ("user", "system") and _is_blank(message.content):
+        if message.role in ("user", "system") and is_blank(message.content):
             raise ConfigError(f"message {number}: the content of a {message.role} message is empty")
         tokens = message_tokens(render_message(message), self._counter)
         return replace(
@@ -147,27 +166,3 @@ def as_utc(value: datetime | str, *, field: str) -> datetime:
         except ValueError:
             raise ConfigError(f"{field}: {value!r} is not an ISO 8601 time like 2026-05-10T08:30:00+08:00") from None
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def ends_turn(message: Message) -> bool:
-    """Whether a message is a complete reply, after which the turn can be summarised."""
-    return message.role == "assistant" and not message.tool_calls and not _is_blank(message.content)
-
-
-def _summary_job(message: Message) -> Job:
-    if message.id is None:
-        raise ConfigError("only a stored message can be summarised")
-    return Job(
-        kind="summarize",
-        record="message",
-        target_id=message.id,
-        user=message.user,
-        session=message.session,
-        agent=message.agent,
-    )
-
-
-def _is_blank(content: Content) -> bool:
-    if isinstance(content, list):
-        return not content
-    return not plain_text(content).strip()

@@ -1,0 +1,79 @@
+"""Where messages wait while the store cannot take them, and how they come back exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+from uuid import uuid4
+
+from orca.memory.turn_end import ends_turn, summary_job
+from orca.protocols import Clock, MessageStore, Store
+from orca.types import Message, Scope
+
+DRAIN_BATCH = 200
+"""Messages that come back in one transaction: enough to be quick, few enough not to hold up other writers."""
+
+
+class SpoolLog(MessageStore, Protocol):
+    """A message store that can also say where it is and whose messages it holds; ``JSONLStore`` is one."""
+
+    @property
+    def location(self) -> str:
+        """Where the messages are, in words for a user."""
+        ...
+
+    def scopes(self) -> list[Scope]:
+        """Return the scopes that hold messages, oldest message first."""
+        ...
+
+
+class MessageSpool:
+    """A durable line of messages in front of a store that is full, read-only, locked or damaged.
+
+    Every message gets a ``dedupe_key`` before it is written here. Draining stores a batch, and only when that
+    is durable removes it here; killed in between, the next drain meets the same keys and stores nothing twice.
+    """
+
+    def __init__(self, log: SpoolLog, clock: Clock) -> None:
+        """``log`` keeps the messages; it must not share its disk's fate with the store more than it has to."""
+        self._log = log
+        self._clock = clock
+
+    @property
+    def location(self) -> str:
+        """Where the messages wait."""
+        return self._log.location
+
+    def append(self, messages: Sequence[Message], *, scope: Scope) -> list[Message]:
+        """Keep messages durably; return them with ids of the spool. Raises ``StoreUnavailableError``."""
+        keyed = [
+            message if message.dedupe_key else replace(message, dedupe_key=f"spool:{uuid4()}")
+            for message in messages
+        ]
+        return self._log.append(keyed, scope=scope)
+
+    def pending(self) -> int:
+        """Return how many messages wait."""
+        return self._log.count()
+
+    def waiting(self, *, scope: Scope) -> list[Message]:
+        """Return the scope's messages that wait, oldest first."""
+        return self._log.recent(scope=scope)
+
+    def drain(self, store: Store) -> int:
+        """Move every message into the store, in order within each session; return how many came.
+
+        Raises what the store raises; messages that did not get through stay here.
+        """
+        return sum(self._drain_scope(store, scope) for scope in self._log.scopes())
+
+    def _drain_scope(self, store: Store, scope: Scope) -> int:
+        drained = 0
+        while batch := self._log.since(scope=scope, position=0, limit=DRAIN_BATCH):
+            with store.transaction() as tx:
+                stored = tx.messages.append([replace(message, id=None) for message in batch], scope=scope)
+                turns = [summary_job(message) for message in stored if ends_turn(message)]
+                tx.jobs.enqueue(turns, now=self._clock.now())
+            drained += self._log.delete([message.id for message in batch if message.id is not None], scope=scope)
+        return drained
