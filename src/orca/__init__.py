@@ -1,1 +1,65 @@
-"""Orca: a three-tier memory for LLM agents."""
+"""Orca: a three-tier memory for LLM agents.
+
+``open_memory`` is the way in; ``MemoryManager`` shows what can be done with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orca.public import (
+        AsyncMemory,
+        ConfigError,
+        Context,
+        ContextOverflowError,
+        Hit,
+        Memory,
+        MemoryManager,
+        Message,
+        MissingExtraError,
+        OrcaError,
+        ProviderError,
+        Recall,
+        Scope,
+        StoreError,
+        TokenBudget,
+        ToolError,
+        open_memory,
+    )
+
+__all__ = [
+    "AsyncMemory",
+    "ConfigError",
+    "Context",
+    "ContextOverflowError",
+    "Hit",
+    "Memory",
+    "MemoryManager",
+    "Message",
+    "MissingExtraError",
+    "OrcaError",
+    "ProviderError",
+    "Recall",
+    "Scope",
+    "StoreError",
+    "TokenBudget",
+    "ToolError",
+    "open_memory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The command line is a module of this package and must answer --help in 0.4 s, so that importing the
+    # package may not yet import SQLite, numpy and the OpenAI SDK. The first use of a public name does.
+    if name not in __all__:
+        raise AttributeError(f"module 'orca' has no attribute {name!r}")
+    from orca import public
+
+    value = getattr(public, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

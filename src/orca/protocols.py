@@ -276,6 +276,10 @@ class MemoryStore(Protocol):
         """Return active memories by pinned, then access count, then confidence, then newest; expired ones last."""
         ...
 
+    def replaced(self, *, message_ids: Sequence[int], scope: Scope) -> list[tuple[Memory, Memory]]:
+        """Return superseded memories made from any of the messages, each with the active one in its place."""
+        ...
+
     def touch(self, memory_ids: Sequence[int], *, scope: Scope, now: datetime) -> None:
         """Count one access of each memory."""
         ...

@@ -17,10 +17,10 @@ T = TypeVar("T")
 def _in_thread(
     method: Callable[Concatenate[MemoryManager, P], T],
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
-    @functools.wraps(method)
-    async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(method, self.memory, *args, **kwargs)
 
+    functools.update_wrapper(call, method)
     return call
 
 

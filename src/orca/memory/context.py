@@ -32,7 +32,7 @@ from orca.memory.prompt import Prompt
 from orca.memory.recalled_block import language_of
 from orca.memory.rendering import prompt_tokens, tokens_with
 from orca.memory.turn import Turn, fit_steps, newest_turn
-from orca.memory.working import read_history, unit_tokens, window_start
+from orca.memory.working import KEEP_SHARE, read_history, unit_tokens, window_start
 from orca.protocols import TokenCounter
 from orca.text.parts import plain_text
 from orca.types import Context, Correction, Hit, Message, TokenBudget
@@ -48,9 +48,16 @@ the window's beginning and void the provider's cache. The rounded-off room goes 
 class ContextBuilder:
     """Assembles prompts. Holds a counter and a floor, no state: one builder serves all threads."""
 
-    def __init__(self, counter: TokenCounter, *, relevance_floor: float = 0.0) -> None:
-        """Count by ``counter``; leave out hits that score below ``relevance_floor`` (0 leaves none out)."""
+    def __init__(
+        self, counter: TokenCounter, *, relevance_floor: float = 0.0, keep_share: float = KEEP_SHARE
+    ) -> None:
+        """Count by ``counter``; leave out hits whose relevance is below ``relevance_floor`` (0 leaves none out).
+
+        ``keep_share`` is the least share of its room that a full window keeps when it moves; 1.0 gives a window
+        that slides with every message, which no prompt cache can follow.
+        """
         self._counter = counter
+        self._keep_share = keep_share
         self._tokens_of = tokens_with(counter)
         self._floor = relevance_floor
 
@@ -161,7 +168,9 @@ class ContextBuilder:
         step = max((budget.total - prompt.system_tokens()) // WINDOW_STEPS, 1)
         if allowance >= step:
             allowance -= allowance % step
-        prompt.start = window_start(past, allowance, self._tokens_of, is_whole=is_whole)
+        prompt.start = window_start(
+            past, allowance, self._tokens_of, is_whole=is_whole, keep=self._keep_share
+        )
 
     def _add_recalled(self, prompt: Prompt, budget: TokenBudget) -> None:
         """Let recalled hits into the room that is left, none of which the prompt shows already."""

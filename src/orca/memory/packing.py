@@ -185,8 +185,8 @@ def leave_out_unfit(recalled: Recalled, *, query: str | None, floor: float) -> N
         text = comparable(own_words(candidate.hit))
         if not text:
             candidate.leave("nothing to show")
-        elif candidate.hit.score < floor:
-            candidate.leave(f"below the relevance floor: {candidate.hit.score:.2f} < {floor:.2f}")
+        elif candidate.hit.relevance < floor:
+            candidate.leave(f"below the relevance floor: {candidate.hit.relevance:.2f} < {floor:.2f}")
         elif text in seen:
             candidate.leave(f"the same text as {seen[text]}")
         else:

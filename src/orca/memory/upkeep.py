@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orca.memory.embedding_queue import EmbeddingQueue
@@ -27,7 +27,6 @@ class Upkeep:
         counter: TokenCounter,
         clock: Clock,
         notes: tuple[str, ...] = (),
-        on_close: Callable[[], None],
     ) -> None:
         """``notes`` are reasons known since opening: no key, a damaged file."""
         self._store = store
@@ -39,7 +38,6 @@ class Upkeep:
         self._counter = counter
         self._clock = clock
         self._notes = notes
-        self._on_close = on_close
 
     def flush(self, timeout: float) -> bool:
         """Wait for background work; return whether nothing that can be done here is pending."""
@@ -85,5 +83,4 @@ class Upkeep:
     def close(self) -> None:
         """Stop the worker, then close the store."""
         self._worker.close()
-        self._on_close()
         self._store.close()

@@ -176,6 +176,24 @@ class SQLiteMemories:
             )
         return [_memory(row) for row in rows]
 
+    def replaced(self, *, message_ids: Sequence[int], scope: Scope) -> list[tuple[Memory, Memory]]:
+        """Return superseded memories made from any of the messages, each with the active one in its place."""
+        with self._database.snapshot() as connection:
+            stale = connection.all(
+                f"SELECT {_READ} FROM long_term_memories AS old WHERE {_OWNED} AND state = 'superseded'"
+                " AND EXISTS (SELECT 1 FROM json_each(old.source_message_ids)"
+                " WHERE value IN (SELECT value FROM json_each(:messages))) ORDER BY id",
+                {**_values(scope), "messages": ids_json(message_ids)},
+            )
+            versions = [_memory(row) for row in stale]
+            active = connection.all(
+                f"SELECT {_READ} FROM long_term_memories WHERE {_OWNED} AND state = 'active'"
+                " AND root_id IN (SELECT value FROM json_each(:roots))",
+                {**_values(scope), "roots": ids_json([version.root_id or 0 for version in versions])},
+            )
+        current = {memory.root_id: memory for memory in map(_memory, active)}
+        return [(version, current[version.root_id]) for version in versions if version.root_id in current]
+
     def touch(self, memory_ids: Sequence[int], *, scope: Scope, now: datetime) -> None:
         """Count one access of each memory."""
         with self._database.write() as connection:

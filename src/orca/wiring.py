@@ -1,0 +1,247 @@
+"""From settings to working objects: the only place that picks a backend, an embedder or a model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from orca.config import Settings, load_settings
+from orca.embedders.caching import CachingEmbedder
+from orca.embedders.centred import UNRELATED_DEVIATION, UNRELATED_MEAN, CentredEmbedder
+from orca.embedders.guarding import GuardedEmbedder
+from orca.embedders.local import LocalEmbedder
+from orca.embedders.openai_compatible import OpenAICompatibleEmbedder
+from orca.errors import ConfigError, ProviderError, StoreUnavailableError
+from orca.llms.extractive import RuleExtractor
+from orca.llms.openai_compatible import OpenAICompatibleModel
+from orca.memory.consolidator import Consolidator
+from orca.memory.context import ContextBuilder
+from orca.memory.curator import Curator
+from orca.memory.embedding_queue import EmbeddingQueue
+from orca.memory.manager import MemoryManager
+from orca.memory.message_search import MessageSearch
+from orca.memory.query_embedding import QueryEmbedder
+from orca.memory.recaller import Recaller
+from orca.memory.record_search import RecordSearch
+from orca.memory.recorder import Recorder
+from orca.memory.relevance import Background
+from orca.memory.remembering import Rememberer
+from orca.memory.retrieval_constants import RELEVANCE_FLOOR
+from orca.memory.spool import MessageSpool
+from orca.memory.summarizer import Summarizer
+from orca.memory.upkeep import Upkeep
+from orca.memory.worker import BackgroundWorker
+from orca.protocols import ChatModel, Clock, Embedder, Store, TokenCounter
+from orca.stores.jsonl import JSONLStore
+from orca.stores.sqlite.store import SQLiteStore
+from orca.tokens import default_counter
+from orca.types import TokenBudget
+
+logger = logging.getLogger("orca")
+
+MEMORY_URL = ":memory:"
+
+LOCAL_DEADLINE_SECONDS = 10.0
+"""Longest wait for a query's vector by the embedded model: its first load takes about two seconds."""
+
+API_DEADLINE_SECONDS = 2.5
+"""Longest wait for a query's vector over the network, after which the other lanes serve."""
+
+
+class _Default(Enum):
+    """Stands for "as the settings say", because None means "off"."""
+
+    CONFIGURED = "configured"
+
+
+CONFIGURED: Final = _Default.CONFIGURED
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the current time in UTC."""
+        return datetime.now(UTC)
+
+
+def open_memory(
+    url: str | Path | None = None,
+    *,
+    embedder: Embedder | _Default | None = CONFIGURED,
+    chat_model: ChatModel | _Default | None = CONFIGURED,
+    token_counter: TokenCounter | _Default = CONFIGURED,
+    clock: Clock | None = None,
+    settings: Settings | None = None,
+) -> MemoryManager:
+    """Open a memory: the store at ``url``, with what is configured around it.
+
+    Args:
+        url: A path, ``":memory:"`` or ``postgresql://…``; None is the configured store.
+        embedder: Turns texts into vectors; None turns the vector lane off.
+        chat_model: Writes summaries and extracts memories; None leaves both to rules.
+        token_counter: Counts tokens for budgets.
+        clock: Where the time comes from.
+        settings: What to use in place of ``config.toml`` and the environment.
+
+    Raises ``ConfigError`` for settings that cannot be used. A store that cannot be opened does not stop the
+    conversation: messages then go to JSONL files beside it, ``status().degraded`` says why, and they return
+    to the store once it is well.
+
+    """
+    settings = settings or load_settings()
+    clock = clock or SystemClock()
+    counter = default_counter(settings.tokens.encoding) if token_counter is CONFIGURED else token_counter
+    used_embedder = _configured_embedder(settings) if embedder is CONFIGURED else embedder
+    used_model = _configured_model(settings) if chat_model is CONFIGURED else chat_model
+    location = _location(url, settings)
+    spool = _spool(location, clock)
+    notes: tuple[str, ...] = ()
+    try:
+        store: Store = _open_store(location, clock=clock, counter=counter)
+        stand_in = False
+    except StoreUnavailableError as error:
+        if spool is None:
+            raise
+        logger.warning("%s; messages are kept in %s until it is well", error, spool.location)
+        store = _open_store(MEMORY_URL, clock=clock, counter=counter)
+        notes = (f"{error}; messages are kept in {spool.location} until it is well",)
+        stand_in = True
+    return _assemble(
+        store,
+        settings=settings,
+        clock=clock,
+        counter=counter,
+        embedder=used_embedder,
+        model=used_model,
+        spool=spool,
+        stand_in=stand_in,
+        notes=notes,
+    )
+
+
+def _assemble(
+    store: Store,
+    *,
+    settings: Settings,
+    clock: Clock,
+    counter: TokenCounter,
+    embedder: Embedder | None,
+    model: ChatModel | None,
+    spool: MessageSpool | None,
+    stand_in: bool,
+    notes: tuple[str, ...],
+) -> MemoryManager:
+    if embedder is not None:
+        store.vectors.use_space(embedder.space)
+    rules = RuleExtractor()
+    rememberer = Rememberer(store, clock=clock)
+    summarizer = Summarizer(store, model, extractor=rules, rememberer=rememberer, clock=clock)
+    consolidator = Consolidator(store, model, extractor=rules, rememberer=rememberer, clock=clock)
+    queue = EmbeddingQueue(store, embedder, clock=clock) if embedder is not None else None
+    handlers = [handler for handler in (queue, summarizer, consolidator) if handler is not None]
+    worker = BackgroundWorker(store, handlers, clock=clock)
+    recorder = Recorder(
+        store, counter=counter, clock=clock, spool=spool, notify=worker.notify, stand_in=stand_in
+    )
+    queries, background = _query_side(embedder, clock)
+    recaller = Recaller(
+        store,
+        recorder=recorder,
+        queries=queries,
+        messages=MessageSearch(store, background=background),
+        records=RecordSearch(store, background=background),
+        counter=counter,
+        clock=clock,
+    )
+    upkeep = Upkeep(
+        store,
+        recorder=recorder,
+        worker=worker,
+        queue=queue,
+        embedder=embedder,
+        chat_model=model,
+        counter=counter,
+        clock=clock,
+        notes=notes,
+    )
+    recorder.drain()
+    return MemoryManager(
+        store,
+        recorder=recorder,
+        recaller=recaller,
+        builder=ContextBuilder(counter, relevance_floor=RELEVANCE_FLOOR),
+        curator=Curator(
+            store, rememberer=rememberer, consolidator=consolidator, clock=clock, notify=worker.notify
+        ),
+        upkeep=upkeep,
+        budget=TokenBudget(
+            window_tokens=settings.llm.window_tokens,
+            budget_share=settings.memory.budget_share,
+            shares=settings.memory.shares,
+        ),
+    )
+
+
+def _query_side(embedder: Embedder | None, clock: Clock) -> tuple[QueryEmbedder, Background | None]:
+    """Return what embeds queries, and how near unrelated texts are where that was measured."""
+    if embedder is None:
+        return QueryEmbedder(None), None
+    if isinstance(embedder, LocalEmbedder):
+        cached = CachingEmbedder(CentredEmbedder(embedder))
+        unrelated = Background(mean=UNRELATED_MEAN, deviation=UNRELATED_DEVIATION)
+        return QueryEmbedder(cached, deadline_seconds=LOCAL_DEADLINE_SECONDS), unrelated
+    guarded = CachingEmbedder(GuardedEmbedder(embedder, clock=clock))
+    return QueryEmbedder(guarded, deadline_seconds=API_DEADLINE_SECONDS), None
+
+
+def _open_store(location: str, *, clock: Clock, counter: TokenCounter) -> Store:
+    if location.startswith(("postgresql://", "postgres://")):
+        raise ConfigError("storage.url: PostgreSQL is not supported by this version; give the path of a file")
+    return SQLiteStore(location, clock=clock, token_counter=counter)
+
+
+def _location(url: str | Path | None, settings: Settings) -> str:
+    location = str(url) if url is not None else settings.storage_url
+    if location == MEMORY_URL or "://" in location:
+        return location
+    return str(Path(location).expanduser())
+
+
+def _spool(location: str, clock: Clock) -> MessageSpool | None:
+    if location == MEMORY_URL or "://" in location:
+        return None
+    path = Path(location)
+    return MessageSpool(JSONLStore(path.with_name(path.name + "-spool"), clock=clock), clock)
+
+
+def _configured_embedder(settings: Settings) -> Embedder | None:
+    makers: dict[str, Callable[[], Embedder | None]] = {
+        "off": lambda: None,
+        "local": LocalEmbedder,
+        "api": lambda: OpenAICompatibleEmbedder(
+            base_url=settings.embedding.base_url,
+            model=settings.embedding.model,
+            dimensions=settings.embedding.dimensions,
+            api_key=settings.embedding_key,
+            query_prefix=settings.embedding.query_prefix,
+            document_prefix=settings.embedding.document_prefix,
+            timeout=settings.embedding.timeout_seconds,
+        ),
+    }
+    return makers[settings.embedding_provider]()
+
+
+def _configured_model(settings: Settings) -> ChatModel | None:
+    if settings.llm.model is None:
+        return None
+    return OpenAICompatibleModel(
+        base_url=settings.llm.base_url,
+        model=settings.llm.model,
+        api_key=settings.llm_key,
+        timeout=settings.llm.timeout_seconds,
+    )
