@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 import openai
 
@@ -41,6 +42,7 @@ _SENT_HEADERS = frozenset(
     {"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent"}
     | {"x-stainless-raw-response"}  # the SDK reads it back from the request
 )
+_HOST = re.compile(r"[\w.:%-]+")
 _WAIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m)?\s*", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -64,6 +66,11 @@ class Endpoint:
     ) -> None:
         try:
             self.base_url = normalize_base_url(base_url)
+            parts = urlsplit(self.base_url)
+            if (
+                not _HOST.fullmatch(parts.hostname or "") or parts.port == 0
+            ):  # `port` raises for what is no port
+                raise ValueError(base_url)
         except ValueError:
             shown = redact_url(base_url)
             raise ConfigError(

@@ -88,3 +88,8 @@ def test_more_texts_than_the_limit_are_refused_before_anything_is_sent(embedder,
 def test_the_space_tells_two_embedders_apart(embedder):
     assert embedder.space.key
     assert embedder.space.dimensions in (512, 1024)
+
+
+def test_a_text_in_place_of_a_list_is_a_mistake_and_not_many_letters(embedder, kind):
+    with pytest.raises(ConfigError):
+        embedder.embed("x" * 3, kind=kind)

@@ -199,7 +199,18 @@ def test_a_wrong_path_is_named(server, make):
 
 @pytest.mark.case(1)
 @pytest.mark.parametrize(
-    "url", ["", "api.example.com", "ftp://example.com", "http://", "https://a.com/v1?x=1", "http://[::1"]
+    "url",
+    [
+        "",
+        "api.example.com",
+        "ftp://example.com",
+        "http://",
+        "https://a.com/v1?x=1",
+        "http://[::1",
+        "http://a b/v1",
+        "http://localhost:99999",
+        "http://localhost:x",
+    ],
 )
 def test_an_address_that_is_none_is_a_config_error(url):
     with pytest.raises(ConfigError, match="base_url"):

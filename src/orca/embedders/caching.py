@@ -49,7 +49,7 @@ class CachingEmbedder:
 
     def embed(self, texts: Sequence[str], *, kind: Literal["query", "document"]) -> np.ndarray:
         """Return float32 ``[n, dimensions]``, asking the wrapped embedder only for texts that are not kept."""
-        if kind != "query" or not texts or len(texts) > self.max_batch:
+        if kind != "query" or not texts or isinstance(texts, str) or len(texts) > self.max_batch:
             return self._embedder.embed(texts, kind=kind)
         space = self._embedder.space.key
         keys = [(space, kind, text) for text in texts]

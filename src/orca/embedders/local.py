@@ -30,7 +30,7 @@ PIECE_CHARACTERS = 400
 MAX_PIECES = 12
 """Pieces of one text, spread evenly over it: about 0.3 s for a text of any length, at 25 ms a Chinese piece."""
 
-TURN_CHARACTERS = 4 * PIECE_CHARACTERS
+TURN_CHARACTERS = 2 * PIECE_CHARACTERS
 """Encoded before the next caller may take over: a query waits about 0.1 s for a batch of documents, not for its end."""
 
 _SENTENCE_END = re.compile(r"[。！？；…]+[”’」』）]*|[.!?;]+[\"')\]]*(?=\s)|\n+")
