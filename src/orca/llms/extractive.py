@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Protocol
 
 from orca.llms.rules import en, zh
-from orca.llms.rules.base import EXPLICIT_CONFIDENCE, Finding
+from orca.llms.rules.base import EXPLICIT_CONFIDENCE, Finding, first_finding
 from orca.llms.summary_rules import summarize_turn
-from orca.text.relative_dates import annotate_dates
 from orca.text.normalize import clean
+from orca.text.relative_dates import annotate_dates
 from orca.text.statements import Clause, Language, clauses
 from orca.types import Candidate, Message
 
-_RULES = {"zh": zh, "en": en}
+
+class LanguageRules(Protocol):
+    """What the module of each language offers."""
+
+    def requested(self, sentence: str) -> str | None:
+        """Return what a sentence asks to remember, or None."""
+        ...
+
+    def as_request(self, wish: str) -> str:
+        """Return the sentence under which a wish without a known form is kept."""
+        ...
+
+    def names_speaker(self, clause: str) -> bool:
+        """Whether the next clause may leave out its subject."""
+        ...
+
+    def find_statement(self, clause: str, *, after_subject: bool) -> Finding | None:
+        """Return what a clause states about the user."""
+        ...
+
+
+_RULES: Mapping[Language, LanguageRules] = {"zh": zh, "en": en}
 
 MAX_SCANNED_CHARACTERS = 20_000
 """Facts about a person stand in what they type; of longer messages (pasted documents) only the start is read."""
@@ -40,6 +62,10 @@ class RuleExtractor:
     ) -> list[Candidate]:
         """Return what a user's text states; see ``extract_facts``."""
         return extract_facts(text, said_at=said_at, language=language)
+
+    def read_memory(self, content: str, *, said_at: datetime) -> Candidate | None:
+        """Return a memory's sentence with slot and value; see ``read_memory``."""
+        return read_memory(content, said_at=said_at)
 
 
 def extract_facts(text: str, *, said_at: datetime, language: Language | None = None) -> list[Candidate]:
@@ -67,6 +93,28 @@ def extract_facts(text: str, *, said_at: datetime, language: Language | None = N
         )
         found.setdefault(candidate.content, candidate)
     return list(found.values())
+
+
+def read_memory(content: str, *, said_at: datetime) -> Candidate | None:
+    """Return a sentence about the user ("用户住在北京", "The user works at A") with its slot and value.
+
+    None when no rule knows its form. Only what a person can be or have one of is read, no dates and decisions:
+    whoever writes a memory by hand may mean two different deadlines by "the deadline".
+    """
+    for rules in (zh, en):
+        spoken = rules.as_spoken(content)
+        finding = first_finding(rules.PERSON_RULES, spoken) if spoken else None
+        if finding is not None and finding.slot is not None:
+            return Candidate(
+                content=content,
+                kind=finding.kind,
+                slot=finding.slot,
+                value=finding.value,
+                affirmed=finding.affirmed,
+                confidence=finding.confidence,
+                said_at=said_at,
+            )
+    return None
 
 
 def _findings(text: str) -> Iterator[tuple[Clause, Finding, bool]]:
@@ -101,15 +149,17 @@ def _stated(clause: Clause, *, after_subject: bool) -> Finding | None:
     return rules.find_statement(clause.text, after_subject=after_subject)
 
 
-_SPANS_COMMA = re.compile(r"不是[^，,]{1,25}[，,]\s*而?是|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]", re.IGNORECASE)
+_SPANS_COMMA = re.compile(
+    r"不是[^，,]{1,25}[，,]\s*而?是|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]",
+    re.IGNORECASE,
+)
 
 
 def _wished(wish: str, language: Language) -> list[Finding]:
     """Return the facts in what the user asked to remember; the wish itself where no rule knows its form."""
     rules = _RULES[language]
-    known = []
-    parts = [part for part in clauses(wish)]
-    for part in parts:
+    known: list[Finding] = []
+    for part in clauses(wish):
         finding = _RULES[part.language].find_statement(part.text, after_subject=bool(known))
         if finding is None:
             known = []

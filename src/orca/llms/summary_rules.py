@@ -13,7 +13,10 @@ from orca.types import Message
 MAX_UNITS: dict[Language, int] = {"zh": 50, "en": 35}
 """Longest summary: Chinese characters (the seed's 50) or words of other scripts."""
 
-_LABELS: dict[Language, tuple[str, str, str]] = {"zh": ("用户：", "助手：", "；"), "en": ("User: ", "Assistant: ", " ")}
+_LABELS: dict[Language, tuple[str, str, str]] = {
+    "zh": ("用户：", "助手：", "；"),
+    "en": ("User: ", "Assistant: ", " "),
+}
 _USER_SHARE = 0.6  # the user's words carry what is asked and decided, the reply mostly elaborates
 
 _CODE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
@@ -32,7 +35,10 @@ _OPENING = re.compile(
     r"^(?:(?:你好|您好|嗨|谢谢|好的|嗯|当然可以|当然|没问题|hi|hello|hey|thanks|thank you|sure|okay|ok|great|of course|certainly|well)[,，。!！.\s]+)+",
     re.IGNORECASE,
 )
-_DECISION = re.compile(r"决定|改成|改为|选择|采用|确定|记住|记得|截止|不要|必须|喜欢|讨厌|过敏|因为|所以|原因|\b(?:decid|agree|switch|remember|deadline|due|must|prefer|like|hate|allerg|because|caused|fix(?:ed)?|use)\w*", re.IGNORECASE)
+_DECISION = re.compile(
+    r"决定|改成|改为|选择|采用|确定|记住|记得|截止|不要|必须|喜欢|讨厌|过敏|因为|所以|原因|\b(?:decid|agree|switch|remember|deadline|due|must|prefer|like|hate|allerg|because|caused|fix(?:ed)?|use)\w*",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"[A-Z][a-z]+|[A-Za-z]+[A-Z\d]\w*|[A-Z]{2,}|《[^》]+》|“[^”]+”")
 _FIRST_PERSON = re.compile(r"我|\b(?:I|my|we|our)\b")
 
@@ -95,7 +101,11 @@ def _best(sentences: Sequence[str], limit: int) -> str:
             chosen.append(index)
             left -= units
     if chosen:
-        return " ".join(sentences[i] for i in sorted(chosen)) if _spaced(sentences) else "".join(sentences[i] for i in sorted(chosen))
+        return (
+            " ".join(sentences[i] for i in sorted(chosen))
+            if _spaced(sentences)
+            else "".join(sentences[i] for i in sorted(chosen))
+        )
     return _cut(sentences[ranked[0]], limit) if ranked else ""
 
 

@@ -9,10 +9,24 @@ from datetime import date, datetime, timedelta
 
 from orca.text.analysis import CJK
 
-_ZH_NUMBERS = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
+_ZH_NUMBERS = {
+    "一": 1,
+    "二": 2,
+    "两": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+    "六": 6,
+    "七": 7,
+    "八": 8,
+    "九": 9,
+    "十": 10,
+}
 _EN_NUMBERS = {
     word: number
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
 } | {"a": 1, "an": 1}
 _ZH_DAYS = {
     "大前天": -3, "前天": -2, "昨天": -1, "昨晚": -1, "今天": 0, "今晚": 0, "今早": 0, "明天": 1, "明早": 1,
@@ -131,9 +145,17 @@ def _rule(pattern: str, resolve: Resolver) -> tuple[re.Pattern[str], Resolver]:
 
 
 _RULES = (
-    _rule("|".join(sorted(_ZH_DAYS, key=len, reverse=True)), lambda m, d: _shift_days(d, _ZH_DAYS[m.group()])),
-    _rule(r"(?P<prefix>上+个?|下+个?|这个?|本|)(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])(?![到至年月个])", _zh_weekday),
-    _rule(r"(?P<prefix>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?![一二三四五六日天末])", lambda m, d: _week(d, _weeks_away(m["prefix"]))),
+    _rule(
+        "|".join(sorted(_ZH_DAYS, key=len, reverse=True)), lambda m, d: _shift_days(d, _ZH_DAYS[m.group()])
+    ),
+    _rule(
+        r"(?P<prefix>上+个?|下+个?|这个?|本|)(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])(?![到至年月个])",
+        _zh_weekday,
+    ),
+    _rule(
+        r"(?P<prefix>上+个?|下+个?|这个?|本)(?:周|星期|礼拜)(?![一二三四五六日天末])",
+        lambda m, d: _week(d, _weeks_away(m["prefix"])),
+    ),
     _rule(r"(?P<prefix>上|下|这|本)个?月(?!\d)", lambda m, d: _shift_months(d, _weeks_away(m["prefix"]))),
     _rule(r"前年|去年|今年|明年|后年", lambda m, d: _shift(d, "前去今明后".index(m.group()[0]) - 2, "year")),
     _rule(rf"(?P<number>{_ZH_NUMBER})个?(?P<unit>天|周|星期|月|年)(?:之|以)?(?P<way>前|后)", _zh_away),

@@ -8,7 +8,7 @@ the writer's own statement.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,10 +51,14 @@ def length_units(text: str) -> int:
 
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _INLINE_CODE = re.compile(r"`([^`\n]*)`")
-_QUOTED_LINE = re.compile(r"^[ \t]*(?:>|\||<[/!a-zA-Z]|[{}\[\]]|\$ |#!|at \w|File \"|Traceback ).*$", re.MULTILINE)
+_QUOTED_LINE = re.compile(
+    r"^[ \t]*(?:>|\||<[/!a-zA-Z]|[{}\[\]]|\$ |#!|at \w|File \"|Traceback ).*$", re.MULTILINE
+)
 _INDENTED_LINE = re.compile(r"^(?: {4,}|\t).*$", re.MULTILINE)
 _URL = re.compile(r"(?:https?://|www\.)[^\s，。；）)\u4e00-\u9fff]+")
-_QUOTATION = re.compile(r"“([^”]*)(?:”|\Z)|「([^」]*)(?:」|\Z)|『([^』]*)(?:』|\Z)|\"([^\"\n]*)\"|‘([^’]*)’|(?<!\w)'([^'\n]{3,})'(?!\w)")
+_QUOTATION = re.compile(
+    r"“([^”]*)(?:”|\Z)|「([^」]*)(?:」|\Z)|『([^』]*)(?:』|\Z)|\"([^\"\n]*)\"|‘([^’]*)’|(?<!\w)'([^'\n]{3,})'(?!\w)"
+)
 _SPEAKER_LINE = re.compile(
     r"^[ \t]*(?:\[?\d{1,4}[-/:.\d \t]*\]?[ \t]*)?"
     r"(?P<label>[A-Za-z][\w .'-]{0,24}|[\w·]{1,8})(?:[ \t]*[(（][^)）\n]*[)）])?[:：](?P<said>.*)$",
@@ -80,37 +84,48 @@ _FIRST_PERSON = re.compile(r"我|咱|俺|\b(?:i|i'm|i’m|i've|my|we|our|me)\b",
 def blank_foreign(text: str) -> str:
     """Return ``text`` of the same length with everything that is not the writer's own voice blanked out."""
     for start, end in recalled_spans(text):
-        text = _blank(text, start, end)
+        text = text[:start] + _blank(text[start:end]) + text[end:]
     for pattern in (_FENCE, _QUOTED_LINE):
-        for match in pattern.finditer(text):
-            text = _blank(text, *match.span())
-    for match in _INDENTED_LINE.finditer(text):
-        if not _CJK_CHARACTER.search(match.group()):  # Chinese paragraphs are often indented, code is not Chinese
-            text = _blank(text, *match.span())
+        text = pattern.sub(_blanked, text)
+    # Chinese paragraphs are often indented, code is not Chinese.
+    text = _INDENTED_LINE.sub(_blanked_unless(_CJK_CHARACTER.search), text)
     if handed := _HANDED_OVER.search(text):
-        text = _blank(text, handed.start(), len(text))
-    for match in _URL.finditer(text):
-        text = _blank(text, *match.span())
-    for match in _INLINE_CODE.finditer(text):
-        inside = match.group(1)
-        text = _blank(text, *match.span()) if _FIRST_PERSON.search(inside) else (
-            f"{text[: match.start()]} {inside} {text[match.end() :]}"
-        )
-    for match in _SPEAKER_LINE.finditer(text):
-        if not _OWN_LABELS.match(match.group("label").strip()) and not match.group("said").startswith("//"):
-            text = _blank(text, *match.span())
-    for match in _QUOTATION.finditer(text):
-        inside = next(group for group in match.groups() if group is not None)
-        if _FIRST_PERSON.search(inside) or length_units(inside) > 12:
-            text = _blank(text, *match.span())
-    return text
+        text = text[: handed.start()] + _blank(text[handed.start() :])
+    text = _URL.sub(_blanked, text)
+    text = _INLINE_CODE.sub(_without_backticks, text)
+    text = _SPEAKER_LINE.sub(_without_other_speakers, text)
+    return _QUOTATION.sub(_blanked_unless(_is_short_name), text)
 
 
-def _blank(text: str, start: int, end: int) -> str:
-    return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
 
 
-_SENTENCE = re.compile(r"(?:[^。！？!?；;\n.]|\.(?!\s|$)|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr|St|vs))\.|(?<=\b(?:Mrs|e\.g|i\.e|etc))\.)+[。！？!?；;.]*")
+def _blanked(match: re.Match[str]) -> str:
+    return _blank(match.group())
+
+
+def _blanked_unless(keep: Callable[[str], object]) -> Callable[[re.Match[str]], str]:
+    return lambda match: match.group() if keep(match.group()) else _blank(match.group())
+
+
+def _without_backticks(match: re.Match[str]) -> str:
+    inside = match.group(1)
+    return _blank(match.group()) if _FIRST_PERSON.search(inside) else f" {inside} "
+
+
+def _without_other_speakers(match: re.Match[str]) -> str:
+    own = _OWN_LABELS.match(match["label"].strip()) or match["said"].startswith("//")
+    return match.group() if own else _blank(match.group())
+
+
+def _is_short_name(quoted: str) -> bool:
+    return not _FIRST_PERSON.search(quoted) and length_units(quoted) <= 12
+
+
+_SENTENCE = re.compile(
+    r"(?:[^。！？!?；;\n.]|\.(?!\s|$)|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr|St|vs))\.|(?<=\b(?:Mrs|e\.g|i\.e|etc))\.)+[。！？!?；;.]*"
+)
 _CLAUSE_END = re.compile(
     rf"[，、](?=\s*(?:我|咱|但|不过|而且|并且|所以|因此|以前|现在|请|你))|，|,(?!\d)|:(?=\s)|：|(?<=[{CJK}])\s+(?=[{CJK}])"
     r"|\s+(?:[-–—]+|\(|—)\s*"
@@ -178,9 +193,10 @@ def _asserted(pieces: list[str], sentence: str) -> list[bool]:
     questions = [bool(_QUESTION_ZH.search(piece) or _QUESTION_EN.match(piece)) for piece in pieces]
     if pieces and _TAG.match(pieces[-1]) and (asks or len(pieces) > 1):
         questions = [True] * len(pieces)
-    elif asks and pieces:
-        if not questions[-1]:  # "I like tea, you think?": no telling how far back the question reaches
-            questions = [True] * len(pieces)
+    elif (
+        asks and pieces and not questions[-1]
+    ):  # "I like tea, you think?": no telling how far back the question reaches
+        questions = [True] * len(pieces)
     supposed = False
     result = []
     for piece, question in zip(pieces, questions, strict=True):

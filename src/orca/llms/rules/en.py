@@ -140,7 +140,10 @@ def _attribute(match: re.Match[str]) -> Finding:
     name = match["w"].lower()
     value = match["v"].strip(" .!")
     return Finding(
-        content=f"The user's {match['w']} is {third_person(value)}.", kind="fact", slot=_ATTRIBUTES[name], value=key(value)
+        content=f"The user's {match['w']} is {third_person(value)}.",
+        kind="fact",
+        slot=_ATTRIBUTES[name],
+        value=key(value),
     )
 
 
@@ -160,7 +163,10 @@ def _dated(match: re.Match[str]) -> bool:
 
 def _is_name(match: re.Match[str]) -> bool:
     words = match["v"].lower().split()
-    return not ({"not", "a", "the", "an", "on", "back", "when", "if", "if", "crazy", "later", "tomorrow", "today"} & set(words))
+    return not (
+        {"not", "a", "the", "an", "on", "back", "when", "if", "crazy", "later", "tomorrow", "today"}
+        & set(words)
+    )
 
 
 _LIKES = r"(?:like|love|enjoy|prefer|adore|favou?r|'m (?:really )?into|am (?:really )?into|am fond of|'m fond of|am (?:a )?(?:big|huge|great)? ?fan of|'m (?:a )?(?:big|huge|great)? ?fan of|am interested in|'m interested in)"
@@ -175,7 +181,7 @@ PERSON_RULES: tuple[Rule, ...] = (
     # home and origin
     _rule(rf"i (?:don't|do not|no longer) live in {_PLACE}(?:{_GONE}|[\s!.]*$)", "The user no longer lives in {v}", "fact", slot="home", affirmed=False),
     _rule(rf"{_I}(?:live|reside|living) (?:in|at) {_PLACE}{_FOR}{_TAIL}", "The user lives in {v}", "fact", slot="home"),
-    _rule(rf"{_IM}(?:based|living|located) (?:in|at) {_PLACE}{_FOR}{_TAIL}", "The user lives in {v}", "fact", slot="home"),
+    _rule(rf"(?:{_IM}|(?:i've|i have) been )(?:based|living|located) (?:in|at) {_PLACE}{_FOR}{_TAIL}", "The user lives in {v}", "fact", slot="home"),
     _rule(rf"{_IVE}(?:moved|relocated)(?: back)?(?: from (?P<w>[\w ,'-]{{2,30}}?))? to (?-i:(?P<v>[A-Z][\w'’-]*(?:,? [A-Z][\w'’-]*){{0,3}}))(?: from [\w ]{{2,30}}?)?{_FOR}(?: (?:last|this|in|on|a|two|three|\d+) [\w ]+)?{_TAIL}", "The user lives in {v} (moved there)", "fact", slot="home"),
     _rule(rf"{_IM}(?:originally )?from (?-i:(?P<v>[A-Z][\w'’-]*(?:,? [A-Z][\w'’-]*){{0,3}})){_TAIL}", "The user is from {v}", "fact", slot="origin"),
     _rule(rf"i (?:originally )?come from (?-i:(?P<v>[A-Z][\w'’-]*(?:,? [A-Z][\w'’-]*){{0,3}})){_TAIL}", "The user is from {v}", "fact", slot="origin"),
@@ -186,7 +192,7 @@ PERSON_RULES: tuple[Rule, ...] = (
     _rule(rf"{_IVE}(?P<v>quit|left|lost|resigned from) my job{_FOR}{_TAIL}", "The user {v} their job", "fact", slot="employment"),
     _rule(rf"{_I}(?P<v>work remotely|work from home|am self-employed|freelance){_TAIL}", "The user says: they {v}", "fact", slot="work mode"),
     _rule(rf"{_I}work as (?P<v>(?:an? |the )?[^?;]{{2,50}}?){_TAIL}", "The user works as {v}", "fact", slot="role"),
-    _rule(rf"{_I}(?:work|working) (?:at|for) (?!home\b|night|least|the moment|a time)(?-i:(?P<v>[A-Za-z\d][\w&.'’ -]{{1,40}}?)){_FOR}{_TAIL}", "The user works at {v}", "fact", slot="employer", accept=lambda match: not re.match(r"(?:me|you|us|it|him|her|them|my|free|fun|now|all|some|that|this|hours|days|the (?:whole|day|night|same))\b", match["v"], re.IGNORECASE)),
+    _rule(rf"{_I}(?:work|working) (?:at|for) (?!home\b|night|least|the moment|a time)(?-i:(?P<v>[A-Za-z\d][\w&.'’ -]{{0,40}}?)){_FOR}{_TAIL}", "The user works at {v}", "fact", slot="employer", accept=lambda match: not re.match(r"(?:me|you|us|it|him|her|them|my|free|fun|now|all|some|that|this|hours|days|the (?:whole|day|night|same))\b", match["v"], re.IGNORECASE)),
     _rule(rf"{_IM}(?:working|employed) (?:at|for|by) {_PROPER}{_FOR}{_TAIL}", "The user works at {v}", "fact", slot="employer"),
     _rule(rf"{_IVE}(?:joined|started (?:working )?at|started a (?:new )?job at|got hired by|switched jobs to|moved to work at|took a job at|got a (?:new )?job at) {_PROPER}{_FOR}(?: (?:last|this|in|on|today|yesterday)\b.*)?{_TAIL}", "The user joined {v} and works there", "fact", slot="employer"),
     _rule(rf"{_I}work in (?P<v>[^?;]{{2,40}}?){_FOR}{_TAIL}", "The user works in {v}", "fact", slot="work field", confidence=LOOSE_CONFIDENCE, accept=lambda match: not re.match(r"(?:the (?:same|evening|morning|night)|a (?:hurry|team)|this|that|silence)", match["v"], re.IGNORECASE)),
@@ -196,9 +202,9 @@ PERSON_RULES: tuple[Rule, ...] = (
     _rule(rf"{_IM}(?:happily )?(?P<v>married|engaged|single|divorced|widowed|pregnant|retired|unemployed|self-employed|left-handed|colou?r-?blind){_FOR}{_TAIL}", "The user is {v}", "fact", slot="status:{v}"),
     # diet
     _rule(rf"(?:i'm|i am) (?:not|no longer) (?:an? )?(?:strict )?(?P<v>{_DIET})(?:{_GONE}|[\s!.]*$)", "The user is not {v}", "preference", slot="diet", affirmed=False),
-    _rule(rf"{_IM}(?:an? )?(?:strict |lifelong |committed |ethical )?(?P<v>{_DIET}){_FOR}{_TAIL}", "The user is {v}", "preference", slot="diet"),
+    _rule(rf"(?:{_IM}|(?:i've|i have) been )(?:an? )?(?:strict |lifelong |committed |ethical )?(?P<v>{_DIET}){_FOR}{_TAIL}", "The user is {v}", "preference", slot="diet"),
     _rule(rf"(?:i've|i have|i) (?:become|became|gone|went|turned) (?:an? )?(?P<v>{_DIET}){_FOR}{_TAIL}", "The user is {v} now", "preference", slot="diet"),
-    _rule(rf"i (?:now |started to |have started to |started |do )?(?:eat|eating) (?P<v>meat|fish|everything)(?: again| now| too)+[\s!.]*$", "The user eats {v} now", "preference", slot="diet"),
+    _rule(r"i (?:now |started to |have started to |started |do )?(?:eat|eating) (?P<v>meat|fish|everything)(?: again| now| too)+[\s!.]*$", "The user eats {v} now", "preference", slot="diet"),
     _rule(rf"i only (?P<w>eat|drink) (?P<v>[^?;]{{2,30}}?){_STOP}{_TAIL}", "The user only {w}s {v}", "preference", slot="diet"),
     _rule(rf"i (?:don't|do not|can't|cannot|never|no longer) (?P<w>eat|drink|smoke) (?!it\b|that\b|this\b|much\b|a lot|enough)(?P<v>[^?;]{{2,40}}?){_STOP}{_TAIL}", "The user does not {w} {v}", "preference", slot="consumes:{v}", value="no"),
     _rule(rf"(?:i'm|i am) (?:not|no longer) allergic to (?P<v>[^?;]{{2,40}}?){_TAIL}", "The user is not allergic to {v}", "fact", slot="allergy:{v}", affirmed=False),
@@ -229,7 +235,7 @@ _SWITCHED = r"(?:we|i)(?: have|'ve)? (?:all |finally |just |already |now )*(?P<y
 
 PLAN_RULES: tuple[Rule, ...] = (
     # decisions
-    _rule(rf"(?:decision|decided|final decision|conclusion):? (?:to )?(?P<v>[^?;]{{3,100}}?)[\s.!]*$", "Decided: {v}", "decision", accept=lambda match: match.group().lower().startswith(("decision:", "decided:", "final decision:", "conclusion:", "decided to"))),
+    _rule(r"(?:decision|decided|final decision|conclusion):? (?:to )?(?P<v>[^?;]{3,100}?)[\s.!]*$", "Decided: {v}", "decision", accept=lambda match: match.group().lower().startswith(("decision:", "decided:", "final decision:", "conclusion:", "decided to"))),
     _rule(rf"i{_DECIDED}", "The user {x} {v}", "decision"),
     _rule(rf"(?:we|the team|our team){_DECIDED}", "The user's side {x} {v}", "decision"),
     _rule(rf"{_SWITCHED} (?P<w>(?!from|to|back)[\w -]{{2,30}}?)(?: from [\w .+#-]{{1,30}}?)? to (?P<v>(?!bed|sleep|the next|another|this|that|a different)[^?;]{{1,40}}?){_STOP}{_TAIL}", "The user {y} {w} to {v}", "decision", slot="decision:{w}"),
@@ -263,7 +269,8 @@ EXPLICIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_TO_REMEMBER = re.compile(
-    r"^(?:when|how|what|where|who|why|the time|the good|me\b|last|back|anything|everything|it\b|us\b|our (?:last|previous))\b", re.IGNORECASE
+    r"^(?:when|how|what|where|who|why|the time|the good|me\b|last|back|anything|everything|it\b|us\b|our (?:last|previous))\b",
+    re.IGNORECASE,
 )
 
 
@@ -272,7 +279,11 @@ def find_statement(clause: str, *, after_subject: bool) -> Finding | None:
     text = normalised(clause)
     rules = (*PERSON_RULES, *PLAN_RULES, *STANDING_RULES)
     finding = first_finding(rules, text)
-    if finding is None and after_subject and re.match(r"(?:love|like|hate|live|work|enjoy|prefer|don't|am)\b", text, re.IGNORECASE):
+    if (
+        finding is None
+        and after_subject
+        and re.match(r"(?:love|like|hate|live|work|enjoy|prefer|don't|am)\b", text, re.IGNORECASE)
+    ):
         finding = first_finding(rules, f"I {text}")
     return finding
 
@@ -294,3 +305,30 @@ def requested(sentence: str) -> str | None:
 def as_request(wish: str) -> str:
     """Return the sentence under which a wish without a known form is kept."""
     return f"The user asked to remember: {third_person(wish)}."
+
+
+_SPOKEN = re.compile(
+    r"^(?:the )?user(?P<own>'s)? (?P<said>.+)$|^(?P<bare>(?:works|lives|likes|loves|hates|prefers|dislikes|joined|moved|enjoys|is|has)\b.+)$",
+    re.IGNORECASE,
+)
+_FIRST_FORMS = (
+    (re.compile(r"^is\b"), "am"), (re.compile(r"^has\b"), "have"), (re.compile(r"^(?:does not|doesn't)\b"), "don't"),
+    (re.compile(r"^no longer (\w+?)s\b"), r"no longer \1"),
+    (re.compile(r"^((?:really |always |currently |now |also |only )*)(?!was\b|am\b|is\b|no\b|always\b)(\w+?[^s\W])s\b"), r"\1\2"),
+)  # fmt: skip
+
+
+def as_spoken(content: str) -> str | None:
+    """Return a sentence about the user as the user would say it, or None when it is about somebody else."""
+    text = content.strip().rstrip(".! ").replace("’", "'")
+    if re.match(r"(?:i|i'm|my)\b", text, re.IGNORECASE):
+        return text
+    match = _SPOKEN.match(text)
+    if not match:
+        return None
+    if match["own"]:
+        return f"my {match['said']}"
+    said = match["said"] or match["bare"][0].lower() + match["bare"][1:]
+    for pattern, form in _FIRST_FORMS:
+        said = pattern.sub(form, said)
+    return f"I {said}".replace(" their ", " my ")

@@ -46,9 +46,7 @@ _ATTRIBUTE = (
     r"(?:生日|出生日期|邮箱|电子邮箱|邮件地址|电话|手机号?码?|微信号?|地址|收货地址|血型|星座|属相|生肖|母语|时区|专业|学校|母校|身高|体重|鞋码|尺码|爱好|职业|工作|公司|"
     r"英文名|中文名|昵称|网名|车牌号?|预算|目标|梦想|偶像|编辑器|电脑|手机|主力语言|常用语言|操作系统|部门|工位|座右铭|年龄|国籍|籍贯|家乡|老家|网站|博客|用户名|账号|航班|车次|房间号|体检时间|面试时间)"
 )
-_PROJECT = (
-    r"(?:项目|系统|平台|应用|软件|App|app|APP|网站|工具|框架|游戏|小程序|论文|毕设|小说|书|库|产品|服务|插件|模型|机器人|助手|编译器|数据库|引擎|课程|公众号|课题|研究|商城|后台|博客|播客|频道)"
-)
+_PROJECT = r"(?:项目|系统|平台|应用|软件|App|app|APP|网站|工具|框架|游戏|小程序|论文|毕设|小说|书|库|产品|服务|插件|模型|机器人|助手|编译器|数据库|引擎|课程|公众号|课题|研究|商城|后台|博客|播客|频道)"
 _ATTRIBUTE_SLOTS = {
     "生日": "birthday", "出生日期": "birthday", "职业": "role", "工作": "role", "公司": "employer", "老家": "origin", "家乡": "origin",
     "籍贯": "origin", "母语": "native language", "时区": "timezone", "邮箱": "contact:邮箱", "电子邮箱": "contact:邮箱",
@@ -131,7 +129,9 @@ def _dated(match: re.Match[str]) -> bool:
 
 
 _TEMPORARY = re.compile(r"酒店|宾馆|民宿|医院|旅馆|青旅|朋友家|帐篷|几楼|\d+楼|隔壁|附近")
-_GENERIC_WORK = re.compile(r"^(?:公司|单位|努力|认真|拼命|专心|外面|外地|这里|那里|这儿|那儿|.*的时候|.*下|晚上|早上|周末|白天)$")
+_GENERIC_WORK = re.compile(
+    r"^(?:公司|单位|努力|认真|拼命|专心|外面|外地|这里|那里|这儿|那儿|.*的时候|.*下|晚上|早上|周末|白天)$"
+)
 
 
 def _is_place(match: re.Match[str]) -> bool:
@@ -158,13 +158,13 @@ PERSON_RULES: tuple[Rule, ...] = (
     _rule(rf"{_ME}(?:来自|出生在|出生于|生于|老家在|老家是|家乡是|家乡在|籍贯是)(?P<v>[^，]{{2,20}}?){_END}", "fact", slot="origin"),
     _rule(rf"{_ME}是(?P<v>(?!本|负责|好|坏|男|女|成年|普通|年轻|老|新|客|病|工|主|中间|外|局|素食|当事|单身|明白|过来|申请|联系|发起|创始|合伙|法|个|一个)[\u4e00-\u9fff]{{2,6}})人{_END}", "fact", slot="origin"),
     # work
-    _rule(rf"{_ME}(?:不再|不)在(?P<v>[^，]{{2,20}}?)(?:工作|上班|任职|干){_END}", "fact", slot="employer", affirmed=False),
+    _rule(rf"{_ME}(?:不再|不)在(?P<v>[^，]{{1,20}}?)(?:工作|上班|任职|干){_END}", "fact", slot="employer", affirmed=False),
     _rule(rf"{_ME}从(?P<v>[^，到]{{2,15}}?)(?:离职|辞职|退休|跳槽|毕业){_END}", "fact", slot="left:{v}"),
     _rule(rf"{_ME}(?:离职|辞职|退休|失业|毕业){_END}", "fact", slot="employment"),
-    _rule(rf"{_ME}(?:从(?P<w>[^，到]{{2,15}}?))?(?:跳槽到|跳槽去|入职|加入|转到|换到|调到)了?(?!.*(?:群|会议|购物车|列表|讨论|收藏|会员|对话))(?P<v>[^，]{{2,20}}?)(?:工作|上班)?{_END}", "fact", slot="employer"),
+    _rule(rf"{_ME}(?:从(?P<w>[^，到]{{2,15}}?))?(?:跳槽到|跳槽去|入职|加入|转到|换到|调到)了?(?!.*(?:群|会议|购物车|列表|讨论|收藏|会员|对话))(?P<v>[^，]{{1,20}}?)(?:工作|上班)?{_END}", "fact", slot="employer"),
     _rule(rf"{_ME}在(?P<v>{_CITIES})(?:工作|上班|打工|读书|上学|上大学|留学){_END}", "fact", slot="work city"),
     _rule(rf"{_ME}在(?P<v>家)(?:办公|工作|上班){_END}", "fact", slot="work mode"),
-    _rule(rf"{_ME}在(?P<v>[^，]{{2,20}}?)(?:工作|上班|任职|就职|实习|当[^，]{{2,10}}|做[^，]{{0,8}}{_ROLE}){_END}", "fact", slot="employer", accept=_is_employer),
+    _rule(rf"{_ME}在(?P<v>[^，]{{1,20}}?)(?:工作|上班|任职|就职|实习|当[^，]{{2,10}}|做[^，]{{0,8}}{_ROLE}){_END}", "fact", slot="employer", accept=_is_employer),
     _rule(rf"{_ME}在(?P<v>[^，]{{2,15}}?(?:大学|学院|中学|小学|高中))(?:读书|上学|读[^，]{{1,12}}|念[^，]{{1,12}}|学[^，]{{1,12}}){_END}", "fact", slot="school"),
     _rule(rf"{_ME}(?:不是|不再是)(?:一名|一个|一位|个)?(?P<v>[^，的]{{0,8}}{_ROLE}){_END}", "fact", slot="role", affirmed=False),
     _rule(rf"{_ME}(?:是|做|当|担任|从事)(?:一名|一个|一位|一家|个|名)?(?P<v>[^，]{{0,14}}?{_ROLE}){_END}", "fact", slot="role"),
@@ -234,10 +234,16 @@ EXPLICIT = re.compile(
     r"(?:记住|记得|记一下|记下来|记下|记好|牢记|记着|别忘了?|不要忘了?|不要忘记|别忘记|备忘|备注一下|记到?备忘录里?)(?:一下|了|哦|啊|的是)?"
     r"(?:[,，:：\s]+)?(?P<v>.+)$"
 )
-_NOT_TO_REMEMBER = re.compile(r"^(?:吗|么|没|我们?(?:上次|之前|昨天|说过|聊过|问过|是谁)|上次|之前|不记得|[\W_]*$)")
+_NOT_TO_REMEMBER = re.compile(
+    r"^(?:吗|么|没|我们?(?:上次|之前|昨天|说过|聊过|问过|是谁)|上次|之前|不记得|[\W_]*$)"
+)
 _SUBJECTLESS = re.compile(
     r"^(?:(?:现在|目前|平时|一直|从来|也|还|都|最|特别|非常|很|更|比较|只|不太|不怎么|以前)*)(?:喜欢|讨厌|不喜欢|热爱|偏爱|住在|搬到|不吃|不喝|吃素|只吃|只喝|"
-    r"对[^，]{1,15}过敏|来自|老家|在[^，]{2,15}(?:工作|上班)|是[^，]{0,8}" + _ROLE + r"|养了|有[一两三]|下周|明天|后天|下个?月|今年\d+岁|做[^，]{2,8}的|名叫|叫[\u4e00-\u9fff]{2,4}$|决定|打算)"
+    r"对[^，]{1,15}过敏|来自|老家|在[^，]{2,15}(?:工作|上班|做[^，]{0,8}"
+    + _ROLE
+    + r")|(?:从[^，]{1,10})?(?:搬到|搬去|跳槽到)|在学|学[^，]{2,8}的|是[^，]{0,8}"
+    + _ROLE
+    + r"|养了|有[一两三]|下周|明天|后天|下个?月|今年\d+岁|做[^，]{2,8}的|名叫|叫[\u4e00-\u9fff]{2,4}$|决定|打算)"
 )
 
 
@@ -269,3 +275,15 @@ def requested(sentence: str) -> str | None:
 def as_request(wish: str) -> str:
     """Return the sentence under which a wish without a known form is kept."""
     return about_user(wish) if "我" in wish else f"用户要求记住：{wish}"
+
+
+def as_spoken(content: str) -> str | None:
+    """Return a sentence about the user as the user would say it, or None when it is about somebody else."""
+    text = content.strip().rstrip("。.！!")
+    if text.startswith("我"):
+        return text
+    return (
+        f"我{text[2:]}".replace("用户", "我")
+        if text.startswith("用户") and not text.startswith(("用户这边", "用户要求"))
+        else None
+    )
