@@ -19,7 +19,9 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
     body = line.removeprefix(BOM).strip(_EDGES)
     if not body:
         if b"\x00" in line:
-            raise ValueError("the line holds only NUL bytes, as after a crash; its text is lost, remove the line")
+            raise ValueError(
+                "the line holds only NUL bytes, as after a crash; its text is lost, remove the line"
+            )
         return None
     try:
         text = body.decode("utf-8")
@@ -35,14 +37,16 @@ def parse_text(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text, strict=False)
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} at column {error.colno}; correct or remove the line") from None
+        raise ValueError(
+            f"not JSON: {error.msg} at column {error.colno}; correct or remove the line"
+        ) from None
     except RecursionError:
         raise ValueError("the JSON is nested too deeply; flatten or remove the line") from None
     except ValueError as error:  # a number with more digits than Python converts
         raise ValueError(f"not usable JSON: {error}; correct or remove the line") from None
     if not isinstance(value, dict):
         raise ValueError(
-            f"the line is {_NAMES.get(type(value), 'a number')}, not an object; write {{\"role\": …, \"content\": …}}"
+            f'the line is {_NAMES.get(type(value), "a number")}, not an object; write {{"role": …, "content": …}}'
         )
     return value
 

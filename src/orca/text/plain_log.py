@@ -130,7 +130,9 @@ def _time(record: Mapping[str, Any]) -> datetime | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"timestamp is {_kind(value)}; write it like 2026-05-10T08:30:00+08:00")
+        raise ValueError(  # noqa: TRY004 - the log is wrong, not the argument's type
+            f"timestamp is {_kind(value)}; write it like 2026-05-10T08:30:00+08:00"
+        )
     return parse_time(value)
 
 
@@ -148,5 +150,12 @@ def _is_blank(content: object) -> bool:
 
 
 def _kind(value: object) -> str:
-    names = {bool: "true or false", dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number"}
+    names = {
+        bool: "true or false",
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        int: "a number",
+        float: "a number",
+    }
     return names.get(type(value), type(value).__name__)
