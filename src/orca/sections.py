@@ -117,8 +117,11 @@ class TokenSettings:
     """``[tokens]``: how tokens are counted."""
 
     encoding: str = field(
-        default="auto",
-        metadata=_key(values.text(), "A tokenizer's name, `auto` (exact where possible) or `estimate`."),
+        default="o200k_base",
+        metadata=_key(
+            values.choice("cl100k_base", "o200k_base", "o200k_harmony", "qwen3.5"),
+            "The tokenizer that counts; the nearest one to the model's own.",
+        ),
     )
 
 

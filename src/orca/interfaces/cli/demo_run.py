@@ -26,6 +26,7 @@ from orca.interfaces.cli.recalling import best_hits
 from orca.interfaces.cli.waiting import wait_for_jobs
 from orca.sections import EmbeddingSettings
 from orca.types import Context, Hit, Memory, Message, Scope, Session, Status, SubAgentMessage, SubAgentRun
+from orca.values import is_file_url, redact_url
 
 if TYPE_CHECKING:
     from orca.memory.manager import MemoryManager
@@ -83,8 +84,8 @@ class Facts:
 
 def run(cli: Cli) -> int:
     """Run the demo and return its exit code."""
-    db = cli.options.db or str(Path(tempfile.mkdtemp(prefix="orca-demo-")) / "demo.db")
-    if "://" not in db and Path(db).exists():
+    db = (cli.options.db and cli.url) or str(Path(tempfile.mkdtemp(prefix="orca-demo-")) / "demo.db")
+    if is_file_url(db) and Path(db).exists():
         raise ConflictError(t("{path} exists already; the demo wants a fresh file", path=db))
     settings = Settings(embedding=EmbeddingSettings(provider="local"))
     with cli.memory(create=True, url=db, settings=settings) as memory:
@@ -168,7 +169,9 @@ def _run(
 
 
 def _next(cli: Cli, db: str, scope: Scope, asked: Sequence[Question], run: SubAgentRun) -> list[str]:
-    common = f"--db {shlex.quote(db)}" + (f" --user {shlex.quote(scope.user)}" if cli.options.user else "")
+    common = f"--db {shlex.quote(redact_url(db))}" + (
+        f" --user {shlex.quote(scope.user)}" if cli.options.user else ""
+    )
     session = f"--session {shlex.quote(scope.session)}"
     return [
         f"orca recall {shlex.quote(asked[-1].text)} --explain {common}",
@@ -183,7 +186,7 @@ def _next(cli: Cli, db: str, scope: Scope, asked: Sequence[Question], run: SubAg
 def _document(facts: Facts) -> Mapping[str, Any]:
     return {
         "ok": facts.ok,
-        "db": facts.db,
+        "db": redact_url(facts.db),
         "embedder": facts.status.embedder,
         "counts": facts.status.counts,
         "pending": facts.pending,

@@ -127,7 +127,7 @@ def _table(heading: str, rows: Iterable[Sequence[str]], width: int) -> list[str]
         return []
     left = min(max(columns(name) for name, _ in rows), 30) + 4
     beside = width - left >= _MIN_TEXT
-    lines = [heading]
+    lines = wrap(heading, width)
     for name, text in rows:
         indent = left if beside else 6
         body = wrap(text, max(width - indent, _MIN_TEXT))

@@ -30,3 +30,11 @@ def t(text: str, /, **values: Any) -> str:
     """Return ``text`` in the language in use, its ``{names}`` filled in. A text without translation stays English."""
     said = _CHINESE.get(text, text) if _Speaker.language == "zh" else text
     return said.format(**values) if values else said
+
+
+def usage_error(text: str) -> str:
+    """Return what the argument parser says about wrong use, its phrases in the language in use."""
+    if _Speaker.language == "zh":
+        for english, chinese in catalogue_messages.USAGE.items():
+            text = text.replace(english, chinese)
+    return text

@@ -11,10 +11,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from orca.config import Settings, load_settings
-from orca.errors import NotFoundError
+from orca.errors import ConfigError, NotFoundError
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.output import note, print_json
-from orca.values import is_file_url
+from orca.values import is_file_url, storage_url
 
 if TYPE_CHECKING:
     from orca.memory.manager import MemoryManager
@@ -52,7 +52,13 @@ class Cli:
     @property
     def url(self) -> str:
         """The store to work on: ``--db``, or the configured one."""
-        return self.options.db or self.settings.storage_url
+        if self.options.db is None:
+            return self.settings.storage_url
+        kind = storage_url()
+        try:
+            return str(kind.check(self.options.db))
+        except ValueError as error:
+            raise ConfigError(t("--db must be {allowed}", allowed=kind.allowed)) from error
 
     @property
     def scope(self) -> Scope:

@@ -29,7 +29,7 @@ from orca.interfaces.cli import (
     sessions,
 )
 from orca.interfaces.cli.help import OrcaHelpGroup
-from orca.interfaces.cli.i18n import t, use
+from orca.interfaces.cli.i18n import t, usage_error, use
 from orca.interfaces.cli.options import common_options
 
 FAILED, WRONG_USE, IN_PART, INTERRUPTED = 1, 2, 3, 130
@@ -70,9 +70,14 @@ class OrcaGroup(OrcaHelpGroup):
         try:
             code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
         except typer.TyperException as error:
-            return _report(error, flags, error.format_message(), error.exit_code)
+            return _report(error, flags, usage_error(error.format_message()), error.exit_code)
         except (typer.Abort, KeyboardInterrupt) as error:
-            return _report(error, flags, t("interrupted; what was done is kept"), INTERRUPTED)
+            return _report(
+                error,
+                flags,
+                t("interrupted; what was done is kept, and the same command goes on from there"),
+                INTERRUPTED,
+            )
         except OrcaError as error:
             return _report(error, flags, str(error), FAILED)
         except Exception as error:  # noqa: BLE001 - nothing may end in a traceback; --debug shows it
@@ -109,11 +114,18 @@ def _language(flags: Sequence[str]) -> Language:
         return language()
 
 
+class _Notes(logging.Handler):
+    """Says what is logged on the standard error of the moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say one record."""
+        output.note(self.format(record))
+
+
 def _log(*, debug: bool) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(
-        logging.Formatter("orca: %(message)s" if not debug else "%(levelname)s %(name)s: %(message)s")
-    )
+    handler = _Notes()
+    layout = "%(levelname)s %(name)s: %(message)s" if debug else "orca: %(message)s"
+    handler.setFormatter(logging.Formatter(layout))
     root = logging.getLogger("orca")
     root.handlers[:] = [handler]
     root.setLevel(logging.DEBUG if debug else logging.WARNING)
