@@ -39,6 +39,14 @@ def test_pauses_grow_with_jitter_and_end_with_a_success():
     assert health.reason is None
 
 
+def test_a_clock_that_is_set_back_does_not_lengthen_a_pause():
+    clock = SteppedClock()
+    health = ProviderHealth("chat", clock=clock, random=Random(1))
+    health.failed(ProviderError("503"))
+    clock.advance(-24 * 3600)
+    assert health.paused_until is None
+
+
 def test_a_wait_that_the_provider_asks_for_is_kept_within_reason():
     clock = SteppedClock()
     health = ProviderHealth("chat", clock=clock, random=Random(1))

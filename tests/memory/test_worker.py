@@ -249,8 +249,10 @@ def test_close_ends_the_thread_after_the_batch_and_twice_is_fine(store, clock):
     worker.close()
     worker.close()
     worker.notify()
-    assert all(thread.name != "orca-worker" or not thread.is_alive() for thread in [worker._thread])
-    assert store.jobs.pending() in (0, 5)
+    assert not worker._thread.is_alive()
+    left = store.jobs.pending()
+    assert left in (0, 5)
+    assert worker.flush(PATIENCE) is (left == 0)
 
 
 @pytest.mark.case(7)

@@ -57,7 +57,10 @@ class ProviderHealth:
     @property
     def paused_until(self) -> datetime | None:
         """Until when to leave it alone, or None."""
-        return self._until
+        until = self._until
+        if until is not None and (until - self._clock.now()).total_seconds() > RETRY_AFTER_CAP_SECONDS:
+            return None  # no pause is that long: the clock was set back, which must not lengthen it
+        return until
 
     @property
     def reason(self) -> str | None:

@@ -176,7 +176,7 @@ class BackgroundWorker:
                         # A batch that ended meanwhile may have changed what was just read.
                         if outlook or (steps == self._steps and steps % 2 == 0):
                             return outlook
-                if remaining <= 0:
+                if remaining <= 0 or self._closed.is_set():
                     return False
                 with self._lock:
                     if steps == self._steps:
