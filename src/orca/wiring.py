@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
 from orca.config import Settings, load_settings
-from orca.embedders.caching import CachingEmbedder
 from orca.embedders.centred import UNRELATED_DEVIATION, UNRELATED_MEAN, CentredEmbedder
 from orca.embedders.guarding import GuardedEmbedder
 from orca.embedders.local import LocalEmbedder
-from orca.embedders.openai_compatible import OpenAICompatibleEmbedder
-from orca.errors import ConfigError, ProviderError, StoreUnavailableError
+from orca.errors import ConfigError, StoreUnavailableError
 from orca.llms.extractive import RuleExtractor
-from orca.llms.openai_compatible import OpenAICompatibleModel
 from orca.memory.consolidator import Consolidator
 from orca.memory.context import ContextBuilder
 from orca.memory.curator import Curator
@@ -192,10 +188,9 @@ def _query_side(embedder: Embedder | None, clock: Clock) -> tuple[QueryEmbedder,
     if embedder is None:
         return QueryEmbedder(None), None
     if isinstance(embedder, LocalEmbedder):
-        cached = CachingEmbedder(CentredEmbedder(embedder))
         unrelated = Background(mean=UNRELATED_MEAN, deviation=UNRELATED_DEVIATION)
-        return QueryEmbedder(cached, deadline_seconds=LOCAL_DEADLINE_SECONDS), unrelated
-    guarded = CachingEmbedder(GuardedEmbedder(embedder, clock=clock))
+        return QueryEmbedder(CentredEmbedder(embedder), deadline_seconds=LOCAL_DEADLINE_SECONDS), unrelated
+    guarded = GuardedEmbedder(embedder, clock=clock)
     return QueryEmbedder(guarded, deadline_seconds=API_DEADLINE_SECONDS), None
 
 
@@ -220,25 +215,29 @@ def _spool(location: str, clock: Clock) -> MessageSpool | None:
 
 
 def _configured_embedder(settings: Settings) -> Embedder | None:
-    makers: dict[str, Callable[[], Embedder | None]] = {
-        "off": lambda: None,
-        "local": LocalEmbedder,
-        "api": lambda: OpenAICompatibleEmbedder(
-            base_url=settings.embedding.base_url,
-            model=settings.embedding.model,
-            dimensions=settings.embedding.dimensions,
-            api_key=settings.embedding_key,
-            query_prefix=settings.embedding.query_prefix,
-            document_prefix=settings.embedding.document_prefix,
-            timeout=settings.embedding.timeout_seconds,
-        ),
-    }
-    return makers[settings.embedding_provider]()
+    if settings.embedding_provider == "off":
+        return None
+    if settings.embedding_provider == "local":
+        return LocalEmbedder()
+    # The OpenAI SDK takes over a second to import, which a memory without an API need not wait for.
+    from orca.embedders.openai_compatible import OpenAICompatibleEmbedder
+
+    return OpenAICompatibleEmbedder(
+        base_url=settings.embedding.base_url,
+        model=settings.embedding.model,
+        dimensions=settings.embedding.dimensions,
+        api_key=settings.embedding_key,
+        query_prefix=settings.embedding.query_prefix,
+        document_prefix=settings.embedding.document_prefix,
+        timeout=settings.embedding.timeout_seconds,
+    )
 
 
 def _configured_model(settings: Settings) -> ChatModel | None:
     if settings.llm.model is None:
         return None
+    from orca.llms.openai_compatible import OpenAICompatibleModel  # see above
+
     return OpenAICompatibleModel(
         base_url=settings.llm.base_url,
         model=settings.llm.model,

@@ -28,7 +28,7 @@ class Upkeep:
         clock: Clock,
         notes: tuple[str, ...] = (),
     ) -> None:
-        """``notes`` are reasons known since opening: no key, a damaged file."""
+        """Take ``notes``, the reasons known since opening: no key, a damaged file."""
         self._store = store
         self._recorder = recorder
         self._worker = worker
