@@ -142,7 +142,9 @@ def _findings(text: str) -> Iterator[tuple[Clause, Finding, bool]]:
 def _stated(clause: Clause, *, after_subject: bool) -> Finding | None:
     """Return what a clause states, trying its sentence's rest first where a comma belongs to the form."""
     rules = _RULES[clause.language]
-    if clause.rest != clause.text and _SPANS_COMMA.search(clause.rest):
+    if clause.text != clause.rest[:MAX_STATEMENT_CHARACTERS] and _SPANS_COMMA.search(
+        clause.rest[:MAX_STATEMENT_CHARACTERS]
+    ):
         whole = rules.find_statement(clause.rest.rstrip("。.！! "), after_subject=False)
         if whole is not None:
             return whole

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from orca.errors import ProviderResponseError
+from orca.text.reasoning import split_reasoning
 from orca.types import MEMORY_KINDS
 
 MAX_CONTENT_CHARACTERS = 500
@@ -101,12 +102,11 @@ def parse(reply: str) -> Extraction:
         raise ProviderResponseError(f"{where}: {first['msg']} ({error.error_count()} problems)") from error
 
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[\w-]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 
 
 def _load(reply: str) -> Any:
-    text = _THINKING.sub("", reply).strip()
+    text = split_reasoning(reply)[0].strip()
     if not text:
         raise ProviderResponseError("the reply is empty")
     fenced = _FENCE.search(text)

@@ -20,7 +20,8 @@ SIMILAR = 0.8
 """Two texts above this may be the same (the seed's threshold)."""
 
 _TOKEN = re.compile(
-    rf"\d+(?:[.,:/-]\d+)*|[{CJK}]|[^\W\d_{CJK}]+(?:'[^\W\d_]+)?[+#]*|[^\w\s{CJK}]", re.IGNORECASE
+    rf"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*|[{CJK}]|[^\W\d_{CJK}]+(?:'[^\W\d_]+)?[+#]*|[^\w\s{CJK}]",
+    re.IGNORECASE,
 )
 # Punctuation that never changes what is said; every other sign (currency, plus, percent, emoji) is a word of its own.
 _PUNCTUATION = re.compile(
@@ -65,7 +66,7 @@ def _read(text: str) -> _Reading:
     quantities = tuple(
         (token, tokens[i + 1] if i + 1 < len(tokens) else "")
         for i, token in enumerate(tokens)
-        if token[0].isdigit()
+        if token[-1].isdigit()
     )
     words = re.findall(rf"[^\W\d_{CJK}]+", clean(text))
     names = frozenset(_stem(fold(word)) for word in words[1:] if not word.islower())

@@ -16,6 +16,7 @@ from orca.memory.prompts import summary_messages
 from orca.memory.remembering import Rememberer
 from orca.memory.transcript import said_text, transcript, turn_ending_at
 from orca.protocols import ChatModel, Clock, Store
+from orca.text.reasoning import split_reasoning
 from orca.text.statements import language_of, length_units
 from orca.types import Candidate, Job, JobKind, Message, Scope, Summary
 
@@ -211,13 +212,12 @@ def facts_stated(messages: Sequence[Message], extractor: Extractor) -> list[Cand
     return candidates
 
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _BREAKS = re.compile(r"[^。！？!?.；;，,]*[。！？!?.；;，,]+\s*|[^。！？!?.；;，,]+$")
 
 
 def capped(reply: str) -> str:
     """Return a model's summary as one line of at most ``MAX_SUMMARY_UNITS``, cut after a whole sentence or clause."""
-    text = re.sub(r"\s+", " ", _THINKING.sub("", reply)).strip().strip('"“”` ')
+    text = re.sub(r"\s+", " ", split_reasoning(reply)[0]).strip().strip('"“”` ')
     if length_units(text) <= MAX_SUMMARY_UNITS:
         return text[: MAX_SUMMARY_UNITS * 12]
     kept = ""

@@ -128,8 +128,8 @@ _SENTENCE = re.compile(
 )
 _CLAUSE_END = re.compile(
     rf"[，、](?=\s*(?:我|咱|但|不过|而且|并且|所以|因此|以前|现在|请|你))|，|,(?!\d)|:(?=\s)|：|(?<=[{CJK}])\s+(?=[{CJK}])"
-    r"|\s+(?:[-–—]+|\(|—)\s*"
-    r"|(?i:\s+(?:and|but|so|because|though|although|whereas|while)\s+(?=(?:i|i'm|i’m|i've|i’ve|we|we've|my|our)\b))"
+    r"|(?<=\s)(?:[-–—]+|\()"
+    r"|(?i:(?<=\s)(?:and|but|so|because|though|although|whereas|while)\s+(?=(?:i|i'm|i’m|i've|i’ve|we|we've|my|our)\b))"
 )
 _QUESTION_ZH = re.compile(
     r"吗|呢$|么$|是不是|有没有|能不能|会不会|要不要|可不可以|对不对|好不好|为什么|为何|怎么|怎样|如何|什么|哪|谁|几[点个天时号]|多少|多久|多大|多远|是否|还是说"
