@@ -278,16 +278,25 @@ class BackgroundWorker:
 
     def _claim(self, handler: JobHandler) -> list[Job]:
         size = handler.batch_size
-        jobs = self._claim_up_to(handler, size)
-        missing = min(FULL_ENOUGH, size) - len(jobs)
-        if jobs and missing > 0 and handler.linger > 0:
-            with self._lock:
-                self._wakeup.wait_for(
-                    lambda: self._closed.is_set() or self._flushing or self._notified >= missing,
-                    timeout=handler.linger,
-                )
+        enough = min(FULL_ENOUGH, size)
+        deadline = time.monotonic() + handler.linger
+        jobs: list[Job] = []
+        while True:
+            heard = (
+                self._notified
+            )  # before the claim: a notification counted later may be of a job claimed here
             jobs += self._claim_up_to(handler, size - len(jobs))
-        return jobs
+            remaining = deadline - time.monotonic()
+            if not jobs or len(jobs) >= enough or remaining <= 0 or self._in_a_hurry():
+                return jobs
+            self._wait_for_notifications(heard + enough - len(jobs), timeout=remaining)
+
+    def _wait_for_notifications(self, count: int, *, timeout: float) -> None:
+        with self._lock:
+            self._wakeup.wait_for(lambda: self._notified >= count or self._in_a_hurry(), timeout=timeout)
+
+    def _in_a_hurry(self) -> bool:
+        return self._closed.is_set() or self._flushing > 0
 
     def _claim_up_to(self, handler: JobHandler, limit: int) -> list[Job]:
         jobs = self._store.jobs.claim(
