@@ -153,6 +153,7 @@ class Database:
         self.location = MEMORY if self.in_memory else str(self.path)
         self.read_only = read_only
         self.notice: str | None = None
+        self.vector_reason: str | None = None
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
         self._load_extension = extension_loader
@@ -208,6 +209,7 @@ class Database:
             self._load_extension(raw)
         except (apsw.Error, AttributeError, OSError, RuntimeError) as error:
             connection.vector_reason = f"sqlite-vec cannot be loaded ({type(error).__name__}: {error})"
+        connection.vector_reason = connection.vector_reason or self.vector_reason
         return connection
 
     def _open(self) -> apsw.Connection:

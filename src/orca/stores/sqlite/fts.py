@@ -206,10 +206,11 @@ class KeywordIndex:
             )
             words = " OR ".join(f'"{terms[index]}"' for index in usable)
             table = self.table
+            # Sorted by FTS5's own "rank", the frequencies are worked out for the rows within the limit only.
             rows = connection.all(
                 f"WITH found AS MATERIALIZED (SELECT rowid AS id, orca_frequencies({table.keywords}) AS frequencies,"
-                f" bm25({table.keywords}, 1.0, 0.0) AS score FROM {table.keywords}"
-                f" WHERE {table.keywords} MATCH ? ORDER BY score LIMIT ?)"
+                f" rank AS score FROM {table.keywords}"
+                f" WHERE {table.keywords} MATCH ? AND rank MATCH 'bm25(1.0, 0.0)' ORDER BY rank LIMIT ?)"
                 f" SELECT found.id, {table.session}, {table.position}, term_count, frequencies"
                 f" FROM found CROSS JOIN {table.table} AS row ON row.id = found.id"
                 f" WHERE row.user_id = ? AND row.agent = ? AND (? IS NULL OR {table.session} = ?)"

@@ -25,6 +25,7 @@ from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
 from orca.stores.sqlite.records import checked, ids_json, sql_limit
 from orca.text.analysis import index_terms
+from orca.text.jsonable import to_json
 from orca.text.parts import indexed_text, is_embeddable, plain_text
 from orca.text.times import from_text, to_text
 from orca.types import ROLES, Job, KeywordResult, Message, MessageType, Placement, Scope
@@ -55,27 +56,43 @@ class SQLiteMessages:
     def append(self, messages: Sequence[Message], *, scope: Scope) -> list[Message]:
         """Store messages in order and return them with id, position and timestamp."""
         checked(scope)
-        prepared = [self._prepare(message, scope) for message in messages]
-        if not prepared:
+        for message in messages:
+            one_of("role", message.role, ROLES)
+            one_of("msg_type", message.msg_type, MESSAGE_TYPES)
+        if not messages:
             return []
+        keys = [optional_text(message.dedupe_key) for message in messages]
+        tokens = [self._tokens(message) for message in messages]
         with self._database.write() as connection:
-            stored = self._known(connection, prepared, scope)
+            stored = _known(connection, keys, scope)
             # "main." because the temporary schema has a table of this name too, made for the vector probe.
-            number = int(
+            number = (
                 connection.value("SELECT seq FROM main.sqlite_sequence WHERE name = 'main_messages'") or 0
             )
             position = last_position(connection, scope)
             result: list[Message] = []
             fresh: list[Message] = []
-            for message in prepared:
-                known = stored.get(message.dedupe_key) if message.dedupe_key is not None else None
+            for message, key, count in zip(messages, keys, tokens, strict=True):
+                known = None if key is None else stored.get(key)
                 if known is None:
                     number += 1
                     position += 1
-                    known = replace(message, id=number, position=position)
+                    known = replace(
+                        message,
+                        id=number,
+                        position=position,
+                        user=scope.user,
+                        session=scope.session,
+                        agent=scope.agent,
+                        token_count=count,
+                        timestamp=message.timestamp or self._clock.now(),
+                        has_embedding=False,
+                        summary_id=None,
+                        dedupe_key=key,
+                    )
                     fresh.append(known)
-                    if known.dedupe_key is not None:
-                        stored[known.dedupe_key] = known
+                    if key is not None:
+                        stored[key] = known
                 result.append(known)
             if fresh:
                 self._insert(connection, fresh, scope)
@@ -174,39 +191,10 @@ class SQLiteMessages:
                 connection.value(f"SELECT count(*) FROM main_messages WHERE {_IN_SESSION}", _values(scope))
             )
 
-    def _prepare(self, message: Message, scope: Scope) -> Message:
-        """Return the message in the scope, with its time and tokens, as far as that needs no transaction."""
-        one_of("role", message.role, ROLES)
-        one_of("msg_type", message.msg_type, MESSAGE_TYPES)
-        tokens = message.token_count
-        if not tokens and self._counter is not None:
-            tokens = self._counter.count(
-                plain_text(message.content) + (calls_column(message.tool_calls) or "")
-            )
-        return replace(
-            message,
-            user=scope.user,
-            session=scope.session,
-            agent=scope.agent,
-            token_count=tokens,
-            timestamp=message.timestamp or self._clock.now(),
-            has_embedding=False,
-            summary_id=None,
-            dedupe_key=optional_text(message.dedupe_key),
-        )
-
-    def _known(self, connection: Connection, messages: Sequence[Message], scope: Scope) -> dict[str, Message]:
-        """Return the stored messages that have one of these dedupe keys."""
-        keys = [message.dedupe_key for message in messages if message.dedupe_key is not None]
-        found: dict[str, Message] = {}
-        for key in keys:
-            row = connection.one(
-                f"SELECT {_READ} FROM main_messages WHERE {_IN_SESSION} AND dedupe_key = :key",
-                {**_values(scope), "key": key},
-            )
-            if row is not None:
-                found[key] = _message(row)
-        return found
+    def _tokens(self, message: Message) -> int:
+        if message.token_count or self._counter is None:
+            return message.token_count
+        return self._counter.count(plain_text(message.content) + (calls_column(message.tool_calls) or ""))
 
     def _insert(self, connection: Connection, messages: Sequence[Message], scope: Scope) -> None:
         rows: list[Row] = []
@@ -239,6 +227,19 @@ class SQLiteMessages:
         connection.many(_INSERT, rows)
         self._index.add(connection, entries)
         add_jobs(connection, jobs, now=to_text(self._clock.now()))
+
+
+def _known(connection: Connection, keys: Sequence[str | None], scope: Scope) -> dict[str, Message]:
+    """Return the stored messages that have one of these dedupe keys."""
+    asked = [key for key in keys if key is not None]
+    if not asked:
+        return {}
+    rows = connection.all(
+        f"SELECT {_READ} FROM main_messages WHERE {_IN_SESSION}"
+        " AND dedupe_key IN (SELECT value FROM json_each(:keys))",
+        {**_values(scope), "keys": to_json(asked, where="dedupe_key")},
+    )
+    return {message.dedupe_key: message for message in map(_message, rows) if message.dedupe_key is not None}
 
 
 def touch_session(connection: Connection, scope: Scope, *, first: str, last: str) -> None:

@@ -44,6 +44,8 @@ class SQLiteVectors:
         self._clock = clock
         with database.exclusive() as connection:
             self._reason = connection.vector_reason or probe(connection)
+            # An extension that loads and does not work is as good as none, on this and every later connection.
+            connection.vector_reason = database.vector_reason = self._reason
         if self._reason is not None:
             log.warning("vectors are off: %s", self._reason)
         elif not database.read_only:
