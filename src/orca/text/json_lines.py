@@ -45,7 +45,7 @@ def parse_text(text: str) -> dict[str, Any]:
     except ValueError as error:  # a number with more digits than Python converts
         raise ValueError(f"not usable JSON: {error}; correct or remove the line") from None
     if not isinstance(value, dict):
-        raise ValueError(
+        raise ValueError(  # noqa: TRY004 - the text is wrong, not the argument's type
             f'the line is {_NAMES.get(type(value), "a number")}, not an object; write {{"role": …, "content": …}}'
         )
     return value
