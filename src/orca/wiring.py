@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from orca.config import Settings, load_settings
+from orca.embedders.caching import CachingEmbedder
 from orca.embedders.centred import UNRELATED_DEVIATION, UNRELATED_MEAN, CentredEmbedder
 from orca.embedders.guarding import GuardedEmbedder
 from orca.embedders.local import LocalEmbedder
@@ -189,8 +190,10 @@ def _query_side(embedder: Embedder | None, clock: Clock) -> tuple[QueryEmbedder,
         return QueryEmbedder(None), None
     if isinstance(embedder, LocalEmbedder):
         unrelated = Background(mean=UNRELATED_MEAN, deviation=UNRELATED_DEVIATION)
-        return QueryEmbedder(CentredEmbedder(embedder), deadline_seconds=LOCAL_DEADLINE_SECONDS), unrelated
-    guarded = GuardedEmbedder(embedder, clock=clock)
+        return QueryEmbedder(
+            CachingEmbedder(CentredEmbedder(embedder)), deadline_seconds=LOCAL_DEADLINE_SECONDS
+        ), unrelated
+    guarded = CachingEmbedder(GuardedEmbedder(embedder, clock=clock))
     return QueryEmbedder(guarded, deadline_seconds=API_DEADLINE_SECONDS), None
 
 
