@@ -463,14 +463,16 @@ def test_over_budget_long_term_shrinks_first_then_short_term_then_the_oldest_mes
 
 def test_hits_below_the_floor_are_left_out_and_say_so():
     builder = ContextBuilder(WordCounter(), relevance_floor=0.3)
-    context = builder.build(query="q", long_term=[hit("weak", score=0.18)], budget=budget(500))
+    context = builder.build(query="q", long_term=[replace(hit("weak"), relevance=0.18)], budget=budget(500))
 
     assert reason(context, "long_term", 1) == "below the relevance floor: 0.18 < 0.30"
 
 
 @pytest.mark.case(11)
 def test_no_hit_is_lost_to_a_floor_by_default():
-    assert items(build(query="q", long_term=[hit("weak", score=0.0)]), "long_term") == [(1, True)]
+    assert items(
+        build(query="q", long_term=[replace(hit("weak", score=0.0), relevance=0.0)]), "long_term"
+    ) == [(1, True)]
 
 
 @pytest.mark.case(6)

@@ -30,7 +30,7 @@ from orca.memory.packing import (
 )
 from orca.memory.prompt import Prompt
 from orca.memory.recalled_block import language_of
-from orca.memory.rendering import prompt_tokens, tokens_with
+from orca.memory.rendering import RememberingCounter, prompt_tokens, tokens_with
 from orca.memory.turn import Turn, fit_steps, newest_turn
 from orca.memory.working import KEEP_SHARE, read_history, unit_tokens, window_start
 from orca.protocols import TokenCounter
@@ -56,9 +56,9 @@ class ContextBuilder:
         ``keep_share`` is the least share of its room that a full window keeps when it moves; 1.0 gives a window
         that slides with every message, which no prompt cache can follow.
         """
-        self._counter = counter
+        self._counter = RememberingCounter(counter)
         self._keep_share = keep_share
-        self._tokens_of = tokens_with(counter)
+        self._tokens_of = tokens_with(self._counter)
         self._floor = relevance_floor
 
     def build(

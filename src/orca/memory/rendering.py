@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from orca.protocols import TokenCounter
@@ -34,6 +35,26 @@ _MEDIA_WORDS = ("image", "audio", "video", "file", "document", "media")
 
 TokensOf = Callable[[Message], int]
 """What a message costs in a prompt, by some counter."""
+
+
+class RememberingCounter:
+    """Another counter that remembers what it counted: a prompt prices the same messages turn after turn.
+
+    It holds the newest 4,096 texts of up to 8,192 characters; longer ones are rare and are counted again.
+    """
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._remembered = lru_cache(maxsize=4_096)(counter.count)
+
+    @property
+    def name(self) -> str:
+        """The name of the counter that counts."""
+        return self._counter.name
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens in ``text``."""
+        return self._remembered(text) if len(text) <= 8_192 else self._counter.count(text)
 
 
 def tokens_with(counter: TokenCounter) -> TokensOf:
