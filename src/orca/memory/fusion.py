@@ -87,10 +87,18 @@ def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return np.lexsort((ids, -scores))
 
 
-def lanes_of(ids: np.ndarray, values: np.ndarray, present: np.ndarray) -> dict[int, Lane]:
-    """Return what a lane gave by row id, for the rows where ``present``: its own score, and its rank from 1."""
-    ids, values = ids[present], values[present]
-    order = best_first(values, ids).tolist()
+def ranks(values: np.ndarray, ids: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Return the ranks from 1 by falling value, ``int64 [n]``; 0 for the rows that are not ``present``."""
+    order = best_first(np.where(present, values, -np.inf), ids)
+    result = np.empty(len(ids), dtype=np.int64)
+    result[order] = np.arange(1, len(ids) + 1)
+    return np.where(present, result, 0)
+
+
+def lanes_at(place: int, lanes: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, Lane]:
+    """Return what each lane gave to the row at ``place``; ``lanes`` holds values and ``ranks`` by name."""
     return {
-        int(ids[place]): Lane(score=float(values[place]), rank=rank) for rank, place in enumerate(order, 1)
+        name: Lane(score=float(values[place]), rank=int(lane_ranks[place]))
+        for name, (values, lane_ranks) in lanes.items()
+        if lane_ranks[place]
     }

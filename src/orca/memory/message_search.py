@@ -10,10 +10,11 @@ from orca.memory.fusion import (
     Ranked,
     best_first,
     fuse,
-    lanes_of,
+    lanes_at,
     length_prior,
     lexical_weight,
     min_max,
+    ranks,
     share_of_best,
     smoothed,
 )
@@ -130,26 +131,27 @@ class MessageSearch:
         loaded = {row.id: row for row in self._store.messages.get_many(wanted.tolist(), scope=scope)}
         asked = Asked.of(query, loaded.values())
         priors = np.zeros(len(top))
-        for place, (row, previous) in enumerate(zip(top.tolist(), before.tolist(), strict=True)):
-            message = loaded.get(int(rows.ids[row]))
+        for place, (index, previous) in enumerate(zip(top.tolist(), before.tolist(), strict=True)):
+            message = loaded.get(int(rows.ids[index]))
             if message is not None:
                 prior = loaded.get(int(rows.ids[previous])) if previous >= 0 else None
                 priors[place] = message_prior(message, prior, asked)
         final = scores[top] * priors / MAX_PRIOR
-        keyword_lane = lanes_of(rows.ids, lexical.scores, lexical.scores > 0)
-        dense_lane = lanes_of(rows.ids, similarities, ~np.isnan(similarities))
+        lanes = {
+            "keyword": (lexical.scores, ranks(lexical.scores, rows.ids, lexical.scores > 0)),
+            "dense": (similarities, ranks(similarities, rows.ids, ~np.isnan(similarities))),
+        }
         hits = []
         for place in best_first(final, rows.ids[top])[:limit].tolist():
-            row_id = int(rows.ids[top[place]])
+            row = int(top[place])
+            row_id = int(rows.ids[row])
             if row_id not in loaded:  # deleted since the lanes were read
                 continue
-            lanes = {
-                name: lane[row_id]
-                for name, lane in (("keyword", keyword_lane), ("dense", dense_lane))
-                if row_id in lane
-            }
             ranked = Ranked(
-                id=row_id, score=float(final[place]), relevance=float(sure[top[place]]), lanes=lanes
+                id=row_id,
+                score=float(final[place]),
+                relevance=float(sure[row]),
+                lanes=lanes_at(row, lanes),
             )
             hits.append(_hit(loaded[row_id], ranked))
         return hits

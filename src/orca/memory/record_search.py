@@ -8,7 +8,16 @@ from typing import Literal
 
 import numpy as np
 
-from orca.memory.fusion import Ranked, best_first, fuse, lanes_of, lexical_weight, min_max, share_of_best
+from orca.memory.fusion import (
+    Ranked,
+    best_first,
+    fuse,
+    lanes_at,
+    lexical_weight,
+    min_max,
+    ranks,
+    share_of_best,
+)
 from orca.memory.lexical import place_rows, score_rows
 from orca.memory.relevance import Background, background_of, relevance
 from orca.memory.retrieval_constants import CANDIDATES
@@ -87,18 +96,16 @@ def rank_records(
         min_max(np.nan_to_num(similarities, nan=min(cosines.values()))) if near else None,
         weight=lexical_weight(lexical.best_coverage),
     )
-    keyword_lanes = lanes_of(rows.ids, lexical.scores, lexical.scores > 0)
-    dense_lanes = lanes_of(rows.ids, similarities, ~np.isnan(similarities))
+    lanes = {
+        "keyword": (lexical.scores, ranks(lexical.scores, rows.ids, lexical.scores > 0)),
+        "dense": (similarities, ranks(similarities, rows.ids, ~np.isnan(similarities))),
+    }
     return [
         Ranked(
             id=int(rows.ids[place]),
             score=float(scores[place]),
             relevance=float(sure[place]),
-            lanes={
-                name: lanes[int(rows.ids[place])]
-                for name, lanes in (("keyword", keyword_lanes), ("dense", dense_lanes))
-                if int(rows.ids[place]) in lanes
-            },
+            lanes=lanes_at(place, lanes),
         )
         for place in best_first(scores, rows.ids).tolist()
     ]
