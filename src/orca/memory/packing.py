@@ -23,7 +23,7 @@ MIN_CUT_TOKENS = 64
 
 
 @dataclass(slots=True, eq=False)
-class Candidate:
+class Entry:
     """A hit on its way into the prompt. ``reason`` is empty as long as nothing is decided."""
 
     tier: Tier
@@ -68,13 +68,13 @@ class Recalled:
     pool the memories.
     """
 
-    short_term: tuple[Candidate, ...]
-    long_term: tuple[Candidate, ...]
+    short_term: tuple[Entry, ...]
+    long_term: tuple[Entry, ...]
     language: Language
     counter: TokenCounter
 
     @property
-    def everything(self) -> tuple[Candidate, ...]:
+    def everything(self) -> tuple[Entry, ...]:
         """All candidates, short-term first."""
         return self.short_term + self.long_term
 
@@ -125,7 +125,7 @@ def gather(
     stale = {source: correction for correction in corrections for source in correction.message_ids}
     current = {correction.memory_id: correction for correction in corrections}
 
-    def candidates(tier: Tier, hits: Iterable[Hit]) -> list[Candidate]:
+    def candidates(tier: Tier, hits: Iterable[Hit]) -> list[Entry]:
         found = []
         for hit in hits:
             note = ""
@@ -134,10 +134,10 @@ def gather(
             elif hit.kind == "memory" and hit.id in current:
                 note = replaces_note(current[hit.id].stale, language)
             line = render_line(hit, language, note=note)
-            found.append(Candidate(tier, hit, line, counter.count(line + "\n"), note))
+            found.append(Entry(tier, hit, line, counter.count(line + "\n"), note))
         return found
 
-    def ranked(found: list[Candidate]) -> tuple[Candidate, ...]:
+    def ranked(found: list[Entry]) -> tuple[Entry, ...]:
         return tuple(sorted(found, key=lambda candidate: -candidate.hit.score))
 
     return Recalled(
@@ -241,9 +241,9 @@ def pack(recalled: Recalled, room: int, *, short_share: int, long_share: int) ->
 class _Pool:
     """One tier's candidates, best first, and what is left of its share."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Entry, ...]
     share: int
-    too_long: Candidate | None = None
+    too_long: Entry | None = None
 
     def take_best(self, left: int) -> int:
         """Take the best candidate if the share and the room ``left`` hold it; return the tokens it took."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orca.memory.packing import Candidate, Recalled
+from orca.memory.packing import Entry, Recalled
 from orca.memory.recalled_block import with_block
 from orca.memory.rendering import message_tokens, prompt_tokens, render_message
 from orca.memory.turn import Turn
@@ -119,7 +119,7 @@ class Prompt:
             yield from self._unit_items(unit, included=included, reason=reason)
         for message, reason in left_out:
             yield self._item("working", message, included=False, reason=reason)
-        yield from map(Candidate.as_item, self.recalled.everything)
+        yield from map(Entry.as_item, self.recalled.everything)
         if self.turn.question is not None:
             yield self._item("query", self.turn.question, included=True, reason="the newest user message")
         for unit in self.turn.dropped:
