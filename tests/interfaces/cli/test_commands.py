@@ -154,24 +154,22 @@ def test_an_export_goes_to_standard_output(loaded: Orca) -> None:
 
 @pytest.mark.case(33)
 @pytest.mark.parametrize("damage", ["{", '{"table": 1}', "null", '"text"'])
-def test_a_damaged_export_is_named_by_line_and_stores_nothing(
-    loaded: Orca, tmp_path: Path, damage: str
-) -> None:
+def test_a_damaged_line_of_an_export_is_named(loaded: Orca, tmp_path: Path, damage: str) -> None:
     file = tmp_path / "export.jsonl"
     loaded("export", str(file))
     lines = file.read_text("utf-8").splitlines()
-    file.write_text("\n".join([*lines[:-1], damage]) + "\n", "utf-8")
+    file.write_text("\n".join([*lines, damage]) + "\n", "utf-8")
     other = Orca(tmp_path / "other.db")
-    outcome = other("import", str(file))
-    assert outcome.code == 1
-    assert f"line {len(lines)}" in outcome.err
-    assert other.json("status")["counts"]["messages"] == 0
+    report = other.json("import", str(file), code=3)
+    assert [error["line"] for error in report["errors"]] == [len(lines) + 1]
+    assert other.json("status")["counts"]["messages"] == 4
 
 
 def test_an_export_of_another_version_is_refused(orca: Orca, tmp_path: Path) -> None:
     file = tmp_path / "export.jsonl"
     file.write_text('{"orca_export": 99}\n')
-    assert "another version" in orca("import", str(file)).err
+    [error] = orca.json("import", str(file), code=1)["errors"]
+    assert "99" in error["reason"]
 
 
 @pytest.mark.case(33)

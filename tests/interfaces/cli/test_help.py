@@ -70,7 +70,7 @@ def test_help_imports_nothing_heavy() -> None:
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", timeout=60
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", timeout=60, check=True
     )
     assert done.stderr.strip() == "[]"
     assert "orca recall" not in done.stderr

@@ -1,22 +1,22 @@
-"""``orca export`` and ``orca backup``, and reading an export again.
+"""``orca export`` and ``orca backup``.
 
 An export is JSON Lines: a first line ``{"orca_export": 1}``, then one ``{"table": …, "row": …}`` a line, of every
-table but the indexes, which are built anew on import.
+table but the indexes, which are built anew on import
+(see ``orca.importers.export_file``).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from orca.errors import ConfigError, ConflictError, StoreUnavailableError
+from orca.errors import ConflictError, StoreUnavailableError
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.invocation import Cli
 from orca.interfaces.cli.options import command
@@ -67,49 +67,6 @@ def backup(
         return cli.finish({"file": str(file), "bytes": size, "rows": rows})
     cli.render.counts(t("Copied to {path}", path=file), {**rows, "bytes": size})
     return None
-
-
-def is_export(path: Path) -> bool:
-    """Whether a file is one that ``orca export`` wrote."""
-    try:
-        with path.open("rb") as file:
-            return f'"{_MARK}"'.encode() in file.readline(200)
-    except OSError:
-        return False  # the importer reports it, with its name
-
-
-def read_export(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield ``(table, row)`` of an export. Raises ``ConfigError`` that names file and line."""
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            where = t("{path}, line {line}", path=path, line=number)
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise ConfigError(t("{where}: not JSON: {error}", where=where, error=error)) from error
-            if number == 1:
-                _check_version(record, where)
-            elif (
-                isinstance(record, dict)
-                and isinstance(record.get("table"), str)
-                and isinstance(record.get("row"), dict)
-            ):
-                yield record["table"], record["row"]
-            else:
-                raise ConfigError(t('{where}: must be {{"table": …, "row": …}}', where=where))
-
-
-def _check_version(record: Any, where: str) -> None:
-    found = record.get(_MARK) if isinstance(record, dict) else None
-    if found != EXPORT_VERSION:
-        raise ConfigError(
-            t(
-                "{where}: written by another version of Orca ({found}); this one reads {known}",
-                where=where,
-                found=found,
-                known=EXPORT_VERSION,
-            )
-        )
 
 
 def _to_stdout(cli: Cli, memory: MemoryManager) -> int:

@@ -3,12 +3,8 @@
 CHINESE: dict[str, str] = {
     "Exported to {path}": "已导出到 {path}",
     "Copied to {path}": "已复制到 {path}",
-    "{path}, line {line}": "{path} 第 {line} 行",
-    "{where}: written by another version of Orca ({found}); this one reads {known}": "{where}：由另一版本的 Orca 写出（{found}）；本版本读取 {known}",
     "{path} exists already; --force overwrites it": "{path} 已经存在；加 --force 可覆盖",
     "cannot write {path}: {reason}": "无法写入 {path}：{reason}",
-    "{where}: not JSON: {error}": "{where}：不是 JSON：{error}",
-    '{where}: must be {{"table": …, "row": …}}': '{where}：必须是 {{"table": …, "row": …}}',
     "Memory only: no chat model is configured. Name one under [llm] model in {path}.": "仅记忆模式：没有配置对话模型。请在 {path} 的 [llm] 下设置 model。",
     "Conversation {name}. /help lists what can be typed.": "会话 {name}。输入 /help 查看可用命令。",
     "Memory only: this version keeps and recalls, and does not call [llm] model yet.": "仅记忆模式：本版本只记录和回忆，尚不调用 [llm] model。",

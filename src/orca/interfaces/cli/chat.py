@@ -106,7 +106,7 @@ def _read() -> str | None:
     if sys.stdin.isatty():
         try:
             return input("› ")
-        except EOFError:
+        except (EOFError, KeyboardInterrupt):  # both end a conversation, which is then ended properly
             return None
     return sys.stdin.readline() or None
 

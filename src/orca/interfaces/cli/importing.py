@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orca.errors import NotFoundError
-from orca.interfaces.cli.archive import is_export, read_export
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.invocation import Cli
 from orca.interfaces.cli.options import command
@@ -48,15 +46,11 @@ def import_(
     missing = [str(path) for path in files if not path.exists()]
     if missing:
         raise NotFoundError(t("there is no file {names}", names=", ".join(missing)))
-    exports = [path for path in files if is_export(path)]
-    logs = [path for path in files if path not in exports]
     with cli.memory(create=True) as memory:
-        reports = [_import_export(path, memory) for path in exports]
-        if logs:
-            reports.append(_import_logs(cli, logs, memory, format))
+        report = _import_files(cli, files, memory, format)
         pending = wait_for_jobs(cli, memory) if wait else 0
         stuck = bool(pending and memory.status().embedder)
-    return _finish(cli, reports, pending if stuck else 0)
+    return _finish(cli, report, pending if stuck else 0)
 
 
 def migrate_jsonl(
@@ -75,27 +69,10 @@ def migrate_jsonl(
             report = migrate_directory(folder, memory=memory, scope=cli.scope, progress=advance)
         pending = wait_for_jobs(cli, memory) if wait else 0
         stuck = bool(pending and memory.status().embedder)
-    return _finish(cli, [report], pending if stuck else 0)
+    return _finish(cli, report, pending if stuck else 0)
 
 
-def _import_export(path: Path, memory: MemoryManager) -> ImportReport:
-    total = 0
-
-    def counted() -> Iterator[tuple[str, Mapping[str, Any]]]:
-        nonlocal total
-        for row in read_export(path):
-            total += 1
-            yield row
-
-    # As in _finish.
-    from orca.types import ImportReport
-
-    stored = memory.import_rows(counted())
-    imported = sum(stored.values())
-    return ImportReport(imported=imported, skipped=total - imported, sessions=stored.get("sessions", 0))
-
-
-def _import_logs(cli: Cli, paths: list[Path], memory: MemoryManager, format: str) -> ImportReport:  # noqa: A002
+def _import_files(cli: Cli, paths: list[Path], memory: MemoryManager, format: str) -> ImportReport:  # noqa: A002
     # The importers are needed once a file is known to exist; --help does not wait for them.
     from orca.importers import import_files
 
@@ -103,16 +80,7 @@ def _import_logs(cli: Cli, paths: list[Path], memory: MemoryManager, format: str
         return import_files(paths, memory=memory, scope=cli.scope, format=format, progress=advance)
 
 
-def _finish(cli: Cli, reports: list[ImportReport], pending: int) -> int:
-    # The domain's types take a tenth of the time that --help may take, which needs none of them.
-    from orca.types import ImportReport
-
-    report = ImportReport(
-        imported=sum(item.imported for item in reports),
-        skipped=sum(item.skipped for item in reports),
-        errors=tuple(error for item in reports for error in item.errors),
-        sessions=sum(item.sessions for item in reports),
-    )
+def _finish(cli: Cli, report: ImportReport, pending: int) -> int:
     got = report.imported or report.skipped
     code = 0 if not report.errors and not pending else 3 if got else 1
     if cli.json:

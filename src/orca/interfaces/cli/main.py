@@ -67,17 +67,13 @@ class OrcaGroup(OrcaHelpGroup):
         flags: list[str],
         extra: dict[str, Any],
     ) -> int:
+        interrupted = t("interrupted; what was done is kept, and the same command goes on from there")
         try:
             code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
         except typer.TyperException as error:
             return _report(error, flags, usage_error(error.format_message()), error.exit_code)
         except (typer.Abort, KeyboardInterrupt) as error:
-            return _report(
-                error,
-                flags,
-                t("interrupted; what was done is kept, and the same command goes on from there"),
-                INTERRUPTED,
-            )
+            return _report(error, flags, interrupted, INTERRUPTED)
         except OrcaError as error:
             return _report(error, flags, str(error), FAILED)
         except Exception as error:  # noqa: BLE001 - nothing may end in a traceback; --debug shows it
@@ -85,6 +81,8 @@ class OrcaGroup(OrcaHelpGroup):
             return _report(
                 error, flags, t("unexpected error: {reason}; --debug shows more", reason=reason), FAILED
             )
+        if code == INTERRUPTED:  # typer turns the keyboard's interruption into this code, and says nothing
+            return _report(KeyboardInterrupt(), flags, interrupted, INTERRUPTED)
         return code if isinstance(code, int) else 0
 
 
