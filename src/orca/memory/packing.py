@@ -278,7 +278,7 @@ def comparable(text: str) -> str:
     return " ".join(fold(text).split())
 
 
-def _take_cut(best: Candidate, room: int, recalled: Recalled) -> int:
+def _take_cut(best: Entry, room: int, recalled: Recalled) -> int:
     """Take a best match whole or cut, or note that it is too long; return the tokens it took."""
     if best.tokens <= room:
         best.take("best match, in room that others left")
