@@ -179,6 +179,41 @@ def test_a_failing_migration_changes_nothing_and_a_copy_exists(tmp_path, monkeyp
         assert copy.messages.count() == 50
 
 
+@pytest.mark.case(36)
+@pytest.mark.parametrize("statements", [1, 4, 9, 17])
+def test_a_half_migrated_file_is_finished(tmp_path, statements):
+    path = tmp_path / "chat.db"
+    sql = _migrate.load(PACKAGE)[0].sql
+    raw = apsw.Connection(str(path))
+    # A statement ends with ";" at the end of a line; this file's comments never do.
+    raw.execute(";\n".join(sql.split(";\n")[:statements]))
+    raw.close()
+    with open_store(path) as store:
+        store.messages.append([Message(role="user", content="hello")], scope=SCOPE)
+        assert store.schema_version == 1
+        assert failed_checks(store) == []
+
+
+@pytest.mark.case(33)
+def test_a_file_in_a_folder_that_cannot_be_written_is_read(tmp_path):
+    path = tmp_path / "folder" / "chat.db"
+    _filled(path)
+    path.chmod(0o400)
+    path.parent.chmod(0o500)
+    try:
+        with open_store(path, read_only=True) as store:
+            assert store.messages.count() == 50
+    finally:
+        path.parent.chmod(0o700)
+
+
+def test_numbers_beyond_sqlites_are_not_found_or_refused():
+    store = open_store()
+    assert store.messages.get_many([10**30], scope=SCOPE) == []
+    with pytest.raises(StoreError, match="too large"):
+        store.messages.recent(scope=SCOPE, before=10**30)
+
+
 def test_the_numbers_of_migrations_have_no_gap(tmp_path, monkeypatch):
     (tmp_path / "gappy" / "migrations").mkdir(parents=True)
     (tmp_path / "gappy" / "__init__.py").touch()

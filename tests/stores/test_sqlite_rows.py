@@ -105,9 +105,9 @@ def test_the_zone_of_the_machine_changes_no_instant(monkeypatch, zone):
         time.tzset()
         store.messages.append([Message(role="user", content="x", timestamp=given)], scope=SCOPE)
         assert store.messages.get(1, scope=SCOPE).timestamp == given
+        naive = Message(role="user", content="x", timestamp=given.replace(tzinfo=None))
         with pytest.raises(ConfigError, match="time zone"):
-            naive = given.replace(tzinfo=None)
-            store.messages.append([Message(role="user", content="x", timestamp=naive)], scope=SCOPE)
+            store.messages.append([naive], scope=SCOPE)
     finally:
         monkeypatch.undo()
         time.tzset()

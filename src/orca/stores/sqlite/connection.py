@@ -59,6 +59,8 @@ def translated(location: str) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise translate(type(error).__name__, str(error), location) from error
+    except OverflowError as error:
+        raise StoreError(f"{location}: a number is too large for SQLite, which ends at 2**63 - 1") from error
 
 
 def _frequencies(api: apsw.FTS5ExtensionApi, *_: Any) -> str:

@@ -52,7 +52,8 @@ def add_missing_embeddings(connection: Connection, record: Record, *, now: str) 
     connection.run(
         "INSERT OR IGNORE INTO jobs(kind, record, target_id, user_id, session_id, agent, run_after, created_at)"
         f" SELECT 'embed', '{record}', id, user_id, {table.session}, agent, :now, :now FROM {table.table}"
-        f" WHERE {table.embeddable} AND NOT has_embedding",
+        f" WHERE {table.embeddable} AND NOT has_embedding AND NOT EXISTS (SELECT 1 FROM jobs"
+        f" WHERE record = '{record}' AND target_id = {table.table}.id AND kind = 'embed')",
         {"now": now},
     )
 

@@ -11,6 +11,9 @@ from orca.stores.sqlite.connection import Connection, Database
 from orca.text.times import to_text
 
 PACKAGE = "orca.stores.sqlite"
+OWN_TABLES = frozenset({"schema_migrations", "main_messages", "short_term_memories", "long_term_memories"})
+"""Any of these in a file without a recorded version means that a migration of ours was broken off."""
+
 APPLICATION_ID = 0x4F524341
 """``ORCA`` in ASCII, written into the file's header so that tools and we can tell whose file it is."""
 
@@ -73,8 +76,7 @@ def _foreign_tables(connection: Connection) -> list[str]:
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         )
     ]
-    ours = "main_messages"
-    return [] if ours in names or "schema_migrations" in names else names
+    return names if OWN_TABLES.isdisjoint(names) else []
 
 
 def _back_up(database: Database, applied: int) -> None:
