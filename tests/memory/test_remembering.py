@@ -52,7 +52,9 @@ def active(store: SQLiteStore, scope: Scope = SCOPE) -> list[str]:
 
 
 @pytest.mark.case(16)
-def test_the_same_fact_three_times_is_one_memory_with_its_evidence(store: SQLiteStore, rememberer: Rememberer) -> None:
+def test_the_same_fact_three_times_is_one_memory_with_its_evidence(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
     for form in ("用户只吃素", "用户只吃素。", " 用户只吃素 "):
         memory = rememberer.add(Memory(content=form, confidence=0.7), scope=SCOPE)
     assert active(store) == ["用户只吃素"]
@@ -63,7 +65,12 @@ def test_the_same_fact_three_times_is_one_memory_with_its_evidence(store: SQLite
 @pytest.mark.case(16)
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("Deadline 15 October", "Deadline 16 October"), ("port 8080", "port 8081"), ("会议室在三楼", "会议室在四楼"), ("Ann has a cat", "Bob has a cat")],
+    [
+        ("Deadline 15 October", "Deadline 16 October"),
+        ("port 8080", "port 8081"),
+        ("会议室在三楼", "会议室在四楼"),
+        ("Ann has a cat", "Bob has a cat"),
+    ],
 )
 def test_facts_that_differ_in_a_number_or_name_stand_beside_each_other(
     store: SQLiteStore, rememberer: Rememberer, first: str, second: str
@@ -89,7 +96,10 @@ def test_a_contradiction_leaves_one_active_the_new_one_and_keeps_the_old(
     clock.advance(60)
     new = rememberer.add(Memory(content=second), scope=SCOPE)
     assert active(store) == [second]
-    assert [(m.content, m.state) for m in store.memories.history(new.id or 0, scope=SCOPE)] == [(first, "superseded"), (second, "active")]
+    assert [(m.content, m.state) for m in store.memories.history(new.id or 0, scope=SCOPE)] == [
+        (first, "superseded"),
+        (second, "active"),
+    ]
     assert store.memories.get(old.id or 0, scope=SCOPE).superseded_by == new.id
     assert all(check.ok for check in store.verify())
 
@@ -102,14 +112,22 @@ def test_denying_one_value_leaves_another_value_alone(store: SQLiteStore, rememb
 
 
 @pytest.mark.case(25)
-def test_an_older_statement_that_comes_late_never_supersedes(store: SQLiteStore, rememberer: Rememberer) -> None:
+def test_an_older_statement_that_comes_late_never_supersedes(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
     say(rememberer, "我住在上海", message=1)
     say(rememberer, "我住在北京", message=2, days=-90)
     say(rememberer, "我住在北京", message=3, days=-80)
     assert active(store) == ["用户住在上海"]
-    past = [memory for memory in store.memories.find(scope=SCOPE, include_inactive=True) if memory.state == "superseded"]
+    past = [
+        memory
+        for memory in store.memories.find(scope=SCOPE, include_inactive=True)
+        if memory.state == "superseded"
+    ]
     assert [memory.content for memory in past] == ["用户住在北京"]
-    assert [m.content for m in store.memories.find(scope=SCOPE, as_of=SAID - timedelta(days=30))] == ["用户住在北京"]
+    assert [m.content for m in store.memories.find(scope=SCOPE, as_of=SAID - timedelta(days=30))] == [
+        "用户住在北京"
+    ]
     assert all(check.ok for check in store.verify())
 
 
@@ -125,7 +143,9 @@ def test_the_same_messages_again_change_nothing(store: SQLiteStore, rememberer: 
 
 
 @pytest.mark.case(16)
-def test_the_same_chat_fifty_times_leaves_the_number_of_memories(store: SQLiteStore, rememberer: Rememberer) -> None:
+def test_the_same_chat_fifty_times_leaves_the_number_of_memories(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
     chat = [
         "我叫李明", "我住在北京", "我喜欢猫", "我不喜欢香菜", "我搬到上海了", "我对花生过敏", "请记住服务器端口是 8080",
         "I work at Acme", "My sister likes sushi", "We decided to use Rust",
@@ -140,14 +160,20 @@ def test_the_same_chat_fifty_times_leaves_the_number_of_memories(store: SQLiteSt
     assert len(after_one) == 9
 
 
-def test_a_repeat_that_says_more_becomes_the_newer_version(store: SQLiteStore, rememberer: Rememberer) -> None:
+def test_a_repeat_that_says_more_becomes_the_newer_version(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
     rememberer.add(Memory(content="The team meets every Monday morning at the office"), scope=SCOPE)
-    fuller = rememberer.add(Memory(content="The team meets every Monday morning at the main office"), scope=SCOPE)
+    fuller = rememberer.add(
+        Memory(content="The team meets every Monday morning at the main office"), scope=SCOPE
+    )
     assert active(store) == [fuller.content]
     assert fuller.evidence_count == 2
 
 
-def test_a_retired_memory_comes_back_when_it_is_said_again(store: SQLiteStore, rememberer: Rememberer) -> None:
+def test_a_retired_memory_comes_back_when_it_is_said_again(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
     memory = rememberer.add(Memory(content="用户喜欢下围棋"), scope=SCOPE)
     store.memories.update(replace(memory, state="retired"), scope=SCOPE)
     assert active(store) == []
@@ -175,6 +201,8 @@ def test_users_never_meet(store: SQLiteStore, rememberer: Rememberer) -> None:
     assert active(store, other) == ["用户住在上海"]
 
 
-def test_a_pinned_memory_stays_pinned_through_its_versions(store: SQLiteStore, rememberer: Rememberer) -> None:
+def test_a_pinned_memory_stays_pinned_through_its_versions(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
     rememberer.add(Memory(content="用户住在北京", pinned=True), scope=SCOPE)
     assert rememberer.add(Memory(content="用户住在上海"), scope=SCOPE).pinned

@@ -59,7 +59,9 @@ def test_a_denial_is_recognised_both_ways(a: str, b: str) -> None:
     assert denies(b, a)
 
 
-@pytest.mark.parametrize(("a", "b"), [*SAME, ("用户吃牛肉", "用户不吃猪肉"), ("", "not"), ("用户非常喜欢猫", "用户喜欢猫")])
+@pytest.mark.parametrize(
+    ("a", "b"), [*SAME, ("用户吃牛肉", "用户不吃猪肉"), ("", "not"), ("用户非常喜欢猫", "用户喜欢猫")]
+)
 def test_nothing_else_is_a_denial(a: str, b: str) -> None:
     assert not denies(a, b)
 
@@ -78,7 +80,11 @@ def test_similarity_is_symmetric_and_bounded(a: str, b: str) -> None:
     assert similarity(a, a) == 1.0
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.sampled_from(["the server listens on port {}", "用户的服务器端口是 {} 号", "deadline {} October"]))
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+    st.sampled_from(["the server listens on port {}", "用户的服务器端口是 {} 号", "deadline {} October"]),
+)
 def test_numbers_separate(first: int, second: int, template: str) -> None:
     assert same_statement(template.format(first), template.format(second)) == (first == second)
 

@@ -15,7 +15,7 @@ from orca.memory.maintenance import Maintenance, is_expired
 from orca.memory.prompts import again_message, extraction_messages
 from orca.memory.remembering import Rememberer
 from orca.memory.similarity import numbers_in
-from orca.memory.summarizer import EXTRACTED_ORIGINS, facts_stated
+from orca.memory.summarizer import EXTRACTED_ORIGINS, facts_stated, still_sourced
 from orca.memory.transcript import said_text, transcript
 from orca.protocols import ChatModel, Clock, Store
 from orca.text.analysis import query_terms
@@ -149,12 +149,15 @@ class Consolidator:
             session = tx.sessions.get(scope=scope)
             if session.consolidated_position >= batch[-1].position:
                 return
-            self._rememberer.add_many(outcome.statements, scope=scope)
+            self._rememberer.add_many(still_sourced(tx, outcome.statements, scope=scope), scope=scope)
             for memory_id, candidate in outcome.replaced.items():
-                self._update(tx, memory_id, candidate, scope)
+                if still_sourced(tx, [candidate], scope=scope):
+                    self._update(tx, memory_id, candidate, scope)
             for memory_id in outcome.forgotten:
-                memory = tx.memories.get(memory_id, scope=scope)
-                if memory.state == "active":
+                still_active = [
+                    m for m in tx.memories.get_many([memory_id], scope=scope) if m.state == "active"
+                ]
+                for memory in still_active:
                     tx.memories.update(replace(memory, state="forgotten", valid_to=now), scope=scope)
             current = tx.messages.get_many([_message_id(message) for message in batch], scope=scope)
             summaries = {message.summary_id for message in current if message.summary_id is not None}
@@ -165,10 +168,13 @@ class Consolidator:
 
     def _update(self, tx: Store, memory_id: int, candidate: Candidate, scope: Scope) -> None:
         """Replace one memory where rules agree that the new statement is about the same thing and newer."""
-        old = tx.memories.get(memory_id, scope=scope)
+        found = tx.memories.get_many([memory_id], scope=scope)
+        if not found:
+            return  # forgotten while the model was reading
+        old = found[0]
         said_at = candidate.said_at
         newer = said_at is None or old.valid_from is None or said_at >= old.valid_from
-        if old.state != "active" or old.pinned or not newer:
+        if old.state != "active" or old.pinned or not newer or not _same_matter(candidate, old):
             self._rememberer.add(candidate, scope=scope)
             return
         self._rememberer.supersede(old, candidate, scope=scope)
@@ -362,6 +368,13 @@ class _Review:
 _FRAME = frozenset(
     query_terms("用户 the user user's wants likes 用户这边")
 )  # words of the frame, not of the fact
+
+
+def _same_matter(candidate: Candidate, old: Memory) -> bool:
+    """Whether a statement can be an update of a memory: of the same slot, or with content words in common."""
+    if candidate.slot is not None and old.slot is not None:
+        return candidate.slot == old.slot
+    return bool((set(query_terms(candidate.content)) & set(query_terms(old.content))) - _FRAME)
 
 
 def _other_script(proposal: Proposal, said: Sequence[Message]) -> bool:

@@ -94,7 +94,7 @@ class Summarizer:
         with self._store.transaction() as tx:
             if text and self._may_write(tx, last, before, method, scope):
                 tx.summaries.append(self._summary(text, method, turn, scope), scope=scope)
-            self._rememberer.add_many(candidates, scope=scope)
+            self._rememberer.add_many(still_sourced(tx, candidates, scope=scope), scope=scope)
             if failure is not None and retried:
                 tx.jobs.retry(
                     [_id(job)], error=failure[0], run_after=self._later(job, failure[2]), failed=True
@@ -210,6 +210,13 @@ def facts_stated(messages: Sequence[Message], extractor: Extractor) -> list[Cand
             for candidate in extractor.extract_facts(said_text(message), said_at=message.timestamp)
         ]
     return candidates
+
+
+def still_sourced(tx: Store, candidates: Sequence[Candidate], *, scope: Scope) -> list[Candidate]:
+    """Return the candidates whose messages exist still: what was deleted while a model wrote must not come back."""
+    ids = {number for candidate in candidates for number in candidate.source_message_ids}
+    there = {message.id for message in tx.messages.get_many(sorted(ids), scope=scope)}
+    return [candidate for candidate in candidates if there.issuperset(candidate.source_message_ids)]
 
 
 _BREAKS = re.compile(r"[^。！？!?.；;，,]*[。！？!?.；;，,]+\s*|[^。！？!?.；;，,]+$")
