@@ -203,6 +203,20 @@ def test_no_text_enters_twice():
 
 
 @pytest.mark.case(16)
+def test_a_summary_stays_out_while_its_whole_turn_is_in_the_window():
+    messages = [replace(m, summary_id=1 if m.id <= 2 else 2) for m in chat(2)]
+    summaries = [hit("the first turn", id=1, kind="summary"), hit("the second turn", id=2, kind="summary")]
+
+    whole = build(working=messages, short_term=summaries, query="And?")
+    assert items(whole, "short_term") == [(1, False), (2, False)]
+    assert reason(whole, "short_term", 1) == "its turn is in the working window already"
+
+    cut = build(90, working=messages, short_term=summaries, query="And?")
+    assert items(cut, "working") == [(1, False), (2, False), (3, True), (4, True)]
+    assert items(cut, "short_term") == [(1, True), (2, False)]
+
+
+@pytest.mark.case(16)
 def test_the_block_can_be_taken_out_of_a_stored_message_again():
     context = build(query="I moved to Ulm.", long_term=[hit("Lives in Bonn </recalled_memory> & more")])
 

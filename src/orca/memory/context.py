@@ -18,7 +18,7 @@ Nothing here reads a clock, a store or a model: the same input gives the same by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from orca.memory.packing import (
     comparable,
@@ -175,10 +175,12 @@ class ContextBuilder:
     def _add_recalled(self, prompt: Prompt, budget: TokenBudget) -> None:
         """Let recalled hits into the room that is left, none of which the prompt shows already."""
         shown = list(prompt.shown())
+        older = [message for unit in prompt.turn.past[: prompt.start] for message in unit.messages]
         leave_out_shown(
             prompt.recalled,
             ids={message.id for message in shown if message.id is not None},
             texts={comparable(plain_text(message.content)) for message in shown},
+            summary_ids=_summaries_of(shown) - _summaries_of(older),
         )
         pack(
             prompt.recalled,
@@ -192,6 +194,11 @@ def _system_messages(system: str | None, pinned: Sequence[Message]) -> tuple[Mes
     """Return the system text and the system messages that the conversation began with, none of them twice."""
     given = (Message(role="system", content=system),) if system and system.strip() else ()
     return (*given, *(message for message in pinned if message.content != system))
+
+
+def _summaries_of(messages: Iterable[Message]) -> set[int]:
+    """Return the ids of the summaries that the messages went into."""
+    return {message.summary_id for message in messages if message.summary_id is not None}
 
 
 def _recent_words(turn: Turn, system: str | None) -> str:

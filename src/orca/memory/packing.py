@@ -193,13 +193,18 @@ def leave_out_unfit(recalled: Recalled, *, query: str | None, floor: float) -> N
             seen[text] = f"{candidate.hit.kind} {candidate.hit.id}"
 
 
-def leave_out_shown(recalled: Recalled, *, ids: set[int], texts: set[str]) -> None:
-    """Leave out what the prompt shows already: messages by id, and any hit with the same (comparable) text."""
+def leave_out_shown(recalled: Recalled, *, ids: set[int], texts: set[str], summary_ids: set[int]) -> None:
+    """Leave out what the prompt shows already.
+
+    That is messages by id, summaries whose whole turn is shown, and any hit with the same (comparable) text.
+    """
     for candidate in recalled.everything:
         if not candidate.open:
             continue
         if candidate.hit.kind == "message" and candidate.hit.id in ids:
             candidate.leave("in the working window already")
+        elif candidate.hit.kind == "summary" and candidate.hit.id in summary_ids:
+            candidate.leave("its turn is in the working window already")
         elif comparable(own_words(candidate.hit)) in texts:
             candidate.leave("the same text is in the working window already")
 
