@@ -37,8 +37,8 @@ BM25_K1 = 1.2
 BM25_B = 0.75
 """Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework", section 3.4; FTS5 uses the same."""
 
-_SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]")
-"""ASCII characters at which the tokenizer splits; no index term holds any."""
+_SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\ud800-\udfff]")
+"""ASCII characters at which the tokenizer splits, and lone surrogates; no index term holds any."""
 
 
 @dataclass(frozen=True, slots=True)
