@@ -125,7 +125,8 @@ def _cut(sentence: str, limit: int) -> str:
     words = re.findall(r"\s*(?:[\w'’.-]*[^\W\u4e00-\u9fff][\w'’.:/-]*|.)", sentence)
     kept = ""
     for word in words:
-        if length_units(kept + word) > limit:
+        if length_units(kept + word) > limit or len(kept + word) > limit * 12:
             break
         kept += word
+    kept = kept or sentence[: limit * 4]  # one endless word
     return kept.rstrip("，,；;：: ") + "…"

@@ -129,17 +129,6 @@ def _en_unit(match: re.Match[str], day: date) -> str | None:
     return _week(day, step) if unit == "week" else _shift(day, step, unit)
 
 
-def _month_day(match: re.Match[str], day: date) -> str | None:
-    """Give "5月20日" the year that brings it nearest to the day it was said."""
-    options = []
-    for year in (day.year - 1, day.year, day.year + 1):
-        try:
-            options.append(date(year, int(match["month"]), int(match["day"])))
-        except ValueError:
-            continue
-    return min(options, key=lambda option: abs(option - day)).isoformat() if options else None
-
-
 def _rule(pattern: str, resolve: Resolver) -> tuple[re.Pattern[str], Resolver]:
     return re.compile(pattern, re.IGNORECASE), resolve
 
@@ -159,7 +148,6 @@ _RULES = (
     _rule(r"(?P<prefix>上|下|这|本)个?月(?!\d)", lambda m, d: _shift_months(d, _weeks_away(m["prefix"]))),
     _rule(r"前年|去年|今年|明年|后年", lambda m, d: _shift(d, "前去今明后".index(m.group()[0]) - 2, "year")),
     _rule(rf"(?P<number>{_ZH_NUMBER})个?(?P<unit>天|周|星期|月|年)(?:之|以)?(?P<way>前|后)", _zh_away),
-    _rule(r"(?<![\d年])(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]", _month_day),
     _rule(r"\bthe day before yesterday\b", lambda _, d: _shift_days(d, -2)),
     _rule(r"\bthe day after tomorrow\b", lambda _, d: _shift_days(d, 2)),
     _rule(r"\b(?:yesterday|last night)\b", lambda _, d: _shift_days(d, -1)),
