@@ -122,4 +122,5 @@ def _hit(record: Literal["summary", "memory"], row: Summary | Memory, place: Ran
         created_at=row.created_at,
         source=row.origin,
         relevance=place.relevance,
+        memory_kind=row.kind if isinstance(row, Memory) else None,
     )

@@ -71,11 +71,16 @@ SHORT_TERMS = 20
 RELEVANCE_FLOOR = 0.5
 """Hits below it do not enter a prompt unasked. The scale is set by the two constants that follow."""
 
-CLEAR_DEVIATIONS = 3.0
-"""Standard deviations above unrelated texts at which a cosine alone shows relevance."""
+CLEAR_DEVIATIONS = 2.75
+"""Standard deviations above unrelated texts at which a cosine alone shows relevance.
+
+Measured on 20 facts, asked for in paraphrase within and across Chinese and English, and 15 unrelated requests in
+both: at 2.75 the fact passes in .85 to .95 of the questions and one unrelated request in six lets something in; at
+3.25 it is .75 to .95 and one in nine. A wrong fact costs some tokens, a lost one the answer."""
 
 CLEAR_COVERAGE = 0.4
-"""Share of the query's idf at which keywords alone show relevance."""
+"""Share of the query's idf at which keywords alone show relevance. On the same facts and without vectors, what is
+meant lies at .44 and above where words are shared at all; unrelated requests below .35, in both languages."""
 
 MIN_POPULATION = 30
 """Rows with vectors that it takes to learn from them how similar unrelated texts are."""
