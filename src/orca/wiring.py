@@ -136,7 +136,7 @@ def _assemble(
     if embedder is not None:
         store.vectors.use_space(embedder.space)
     rules = RuleExtractor()
-    rememberer = Rememberer(store, clock=clock)
+    rememberer = Rememberer(store, clock=clock, extractor=rules)
     summarizer = Summarizer(store, model, extractor=rules, rememberer=rememberer, clock=clock)
     consolidator = Consolidator(store, model, extractor=rules, rememberer=rememberer, clock=clock)
     queue = EmbeddingQueue(store, embedder, clock=clock) if embedder is not None else None

@@ -206,3 +206,10 @@ def test_a_pinned_memory_stays_pinned_through_its_versions(
 ) -> None:
     rememberer.add(Memory(content="用户住在北京", pinned=True), scope=SCOPE)
     assert rememberer.add(Memory(content="用户住在上海"), scope=SCOPE).pinned
+
+
+def test_an_edited_memory_is_compared_by_its_new_words(store: SQLiteStore, rememberer: Rememberer) -> None:
+    old = rememberer.add(Memory(content="用户住在北京", metadata={"note": "x"}), scope=SCOPE)
+    edited = rememberer.reread(replace(old, content="用户住在上海"))
+    assert (edited.slot, edited.metadata) == ("home", {"value": "上海", "note": "x"})
+    assert rememberer.reread(replace(old, content="端口 8080")).slot is None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from orca.text.parts import plain_text
 from orca.text.recalled import strip_recalled
+from orca.text.small_talk import is_small_talk
 from orca.text.statements import Language, language_of, length_units
 from orca.types import Message
 
@@ -73,7 +74,7 @@ def _sentences(messages: Sequence[Message]) -> list[str]:
         text = _MARKUP.sub("", _CODE.sub(" ", strip_recalled(plain_text(message.content))))
         for piece in _SENTENCE_END.split(text):
             sentence = _OPENING.sub("", re.sub(r"\s+", " ", piece).strip())
-            if length_units(sentence) > 1 and not _EMPTY_TALK.match(sentence):
+            if length_units(sentence) and not _EMPTY_TALK.match(sentence) and not is_small_talk(sentence):
                 sentences.append(sentence)
     return sentences
 

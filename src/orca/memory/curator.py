@@ -8,6 +8,7 @@ from datetime import datetime
 
 from orca.errors import ConfigError
 from orca.memory.consolidator import Consolidator
+from orca.memory.maintenance import is_expired
 from orca.memory.recorder import as_utc
 from orca.memory.remembering import Rememberer
 from orca.protocols import Clock, Store
@@ -70,16 +71,18 @@ class Curator:
         as_of: datetime | None,
     ) -> list[Memory]:
         """Return memories; see ``MemoryManager.memories``."""
-        return self._store.memories.find(
+        found = self._store.memories.find(
             scope=scope,
             kind=None if kind is None else _checked_kind(kind),
             include_inactive=include_inactive,
             as_of=None if as_of is None else as_utc(as_of, field="as_of"),
         )
+        if include_inactive or as_of is not None:
+            return found
+        now = self._clock.now()
+        return [memory for memory in found if not is_expired(memory, now)]
 
-    def update(
-        self, *, scope: Scope, memory_id: int, content: str | None, kind: MemoryKind | None
-    ) -> Memory:
+    def update(self, *, scope: Scope, memory_id: int, content: str | None, kind: MemoryKind | None) -> Memory:
         """Replace a memory by a new version; see ``MemoryManager.update_memory``."""
         now = self._clock.now()
         with self._store.transaction() as tx:
@@ -91,6 +94,8 @@ class Curator:
                 origin="user",
                 updated_at=now,
             )
+            if replacement.content != old.content:
+                replacement = self._rememberer.reread(replacement)
             stored = tx.memories.supersede(memory_id, replacement, scope=scope, now=now)
         self._notify()
         return stored
@@ -105,7 +110,9 @@ class Curator:
         """Delete every version of a memory. Raises ``NotFoundError``."""
         with self._store.transaction() as tx:
             versions = tx.memories.history(memory_id, scope=scope)
-            return tx.memories.delete([memory.id for memory in versions if memory.id is not None], scope=scope)
+            return tx.memories.delete(
+                [memory.id for memory in versions if memory.id is not None], scope=scope
+            )
 
     def rename_session(self, *, scope: Scope, title: str) -> Session:
         """Give a session a title. Raises ``NotFoundError``."""

@@ -71,6 +71,15 @@ class Rememberer:
                 known.put(memory)
             return [self._meet(tx, memory, known, scope) for memory in new]
 
+    def reread(self, memory: Memory) -> Memory:
+        """Return an edited memory with the slot and the value of its new words instead of the old ones."""
+        kept = {name: value for name, value in memory.metadata.items() if name not in _READ_DETAILS}
+        bare = replace(memory, slot=None, metadata=kept)
+        if self._extractor is None:
+            return bare
+        read = self._extractor.read_memory(bare.content, said_at=self._clock.now())
+        return bare if read is None else replace(bare, slot=read.slot, metadata={**kept, **_details(read)})
+
     def supersede(self, old: Memory, statement: Candidate, *, scope: Scope) -> Memory:
         """Let a statement take the place of one memory, as somebody decided who saw both; return the new version.
 
@@ -246,6 +255,9 @@ def _from_same_message(new: Memory, memories: Sequence[Memory]) -> Memory | None
         ):
             return old
     return None
+
+
+_READ_DETAILS = ("value", "affirmed")
 
 
 def _details(candidate: Candidate) -> dict[str, object]:
