@@ -30,9 +30,9 @@ from orca.memory.packing import (
 )
 from orca.memory.prompt import Prompt
 from orca.memory.recalled_block import language_of
-from orca.memory.rendering import RememberingCounter, prompt_tokens, tokens_with
+from orca.memory.rendering import RememberingCounter, tokens_with
 from orca.memory.turn import Turn, fit_steps, newest_turn
-from orca.memory.working import KEEP_SHARE, read_history, unit_tokens, window_start
+from orca.memory.working import KEEP_SHARE, History, read_history, unit_tokens, window_start
 from orca.protocols import TokenCounter
 from orca.text.parts import plain_text
 from orca.types import Context, Correction, Hit, Message, TokenBudget
@@ -78,39 +78,32 @@ class ContextBuilder:
 
         Each tier has its share of the budget; room that one does not use goes to the others. When it does not
         all fit, long-term memory shrinks to its best hit, then short-term memory to its best, then the oldest
-        of the working window go (the order of the seed).
+        of the working window go (the order of the seed). ``tokens`` of what returns is counted on the messages
+        as they are, and is at most ``budget.total`` unless system text and newest turn alone exceed it: then
+        they are the prompt, and ``over_budget`` is true.
 
         Args:
-            system: The system prompt, or None.
-            working: The session's newest messages in the order of storing, up to the whole budget's worth of
-                them (what is beyond the window is left out here), with the system messages that the session
-                began with, if any, in front.
+            system: The system prompt.
+            working: The session's newest messages in the order of storing, up to the whole budget's worth,
+                behind the system messages that the session began with.
             short_term: Summaries of this session.
             long_term: Memories across sessions.
             messages: Older messages of this session and messages of others.
-            query: The new user message; one that ``working`` ends with already is not repeated. None builds a
-                prompt from the state as it is.
+            query: The new user message; one that ``working`` ends with already is not repeated.
             budget: How many tokens there are, and the tiers' shares of them.
-            corrections: Superseded values whose sources may be among the messages; each is set right in the
-                block when such a message is shown.
+            corrections: Superseded values whose sources may be among the messages; shown ones are set right.
             degraded: Why something was missing in the recall; handed on.
-
-        Returns:
-            The prompt. ``tokens`` is counted on the messages as they are, and is at most ``budget.total`` with
-            one exception: system text and newest turn alone exceed it. Then they are the prompt, and
-            ``over_budget`` is true.
 
         """
         history = read_history(working)
         turn = newest_turn(history.units, query)
-        language = language_of(_recent_words(turn, system))
         shown = {message.id for message in working if message.id is not None} | {hit.id for hit in messages}
         recalled = gather(
             short_term=short_term,
             long_term=[*corrections_as_hits(corrections, long_term=long_term, shown=shown), *long_term],
             messages=messages,
             corrections=corrections,
-            language=language,
+            language=language_of(_recent_words(turn, system)),
             counter=self._counter,
         )
         question = None if turn.question is None else plain_text(turn.question.content)
@@ -123,19 +116,8 @@ class ContextBuilder:
             recalled=recalled,
         )
         fits = self._fill(prompt, budget, is_whole=history.is_whole)
-        rendered = tuple(prompt.render())
-        repeated = [
-            (message, "the same text as the system prompt")
-            for message in history.pinned
-            if message not in prompt.system
-        ]
-        return Context(
-            messages=rendered,
-            items=prompt.items((*repeated, *history.left_out)),
-            tokens=prompt_tokens(rendered, self._counter),
-            budget=budget.total,
-            over_budget=not fits,
-            degraded=degraded,
+        return prompt.as_context(
+            budget, left_out=_left_out(history, prompt.system), over_budget=not fits, degraded=degraded
         )
 
     def _fill(self, prompt: Prompt, budget: TokenBudget, *, is_whole: bool) -> bool:
@@ -194,6 +176,12 @@ def _system_messages(system: str | None, pinned: Sequence[Message]) -> tuple[Mes
     """Return the system text and the system messages that the conversation began with, none of them twice."""
     given = (Message(role="system", content=system),) if system and system.strip() else ()
     return (*given, *(message for message in pinned if message.content != system))
+
+
+def _left_out(history: History, system: Sequence[Message]) -> list[tuple[Message, str]]:
+    """Return the messages that can enter no prompt, or need not since the system text says the same."""
+    repeated = [message for message in history.pinned if message not in system]
+    return [*((message, "the same text as the system prompt") for message in repeated), *history.left_out]
 
 
 def _summaries_of(messages: Iterable[Message]) -> set[int]:

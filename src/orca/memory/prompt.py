@@ -13,7 +13,7 @@ from orca.memory.turn import Turn
 from orca.memory.working import Unit
 from orca.protocols import TokenCounter
 from orca.text.parts import plain_text
-from orca.types import ContextItem, Message, Tier
+from orca.types import Context, ContextItem, Message, Tier, TokenBudget
 
 PREVIEW_CHARACTERS = 200
 """The ledger shows this much of a message's text."""
@@ -106,9 +106,24 @@ class Prompt:
             return True
         return False
 
-    def items(self, left_out: Sequence[tuple[Message, str]]) -> tuple[ContextItem, ...]:
-        """Return the ledger: one line for every candidate, in the order of the prompt."""
-        return tuple(self._items(left_out))
+    def as_context(
+        self,
+        budget: TokenBudget,
+        *,
+        left_out: Sequence[tuple[Message, str]],
+        over_budget: bool,
+        degraded: str | None,
+    ) -> Context:
+        """Return the finished prompt with its ledger; ``left_out`` are messages with the reason in words."""
+        rendered = tuple(self.render())
+        return Context(
+            messages=rendered,
+            items=tuple(self._items(left_out)),
+            tokens=prompt_tokens(rendered, self.counter),
+            budget=budget.total,
+            over_budget=over_budget,
+            degraded=degraded,
+        )
 
     def _items(self, left_out: Sequence[tuple[Message, str]]) -> Iterator[ContextItem]:
         for message in self.system:
