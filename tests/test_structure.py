@@ -36,7 +36,9 @@ def test_files_classes_and_functions_stay_within_their_caps(path: Path) -> None:
 
 
 def test_most_functions_are_short() -> None:
-    sizes = [lines(node) for path in FILES for node in definitions(path) if not isinstance(node, ast.ClassDef)]
+    sizes = [
+        lines(node) for path in FILES for node in definitions(path) if not isinstance(node, ast.ClassDef)
+    ]
     assert statistics.quantiles(sizes, n=20)[-1] <= 45
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -93,94 +94,115 @@ def open_memory(
     settings = settings or load_settings()
     clock = clock or SystemClock()
     counter = default_counter(settings.tokens.encoding) if token_counter is CONFIGURED else token_counter
-    used_embedder = _configured_embedder(settings) if embedder is CONFIGURED else embedder
-    used_model = _configured_model(settings) if chat_model is CONFIGURED else chat_model
-    location = _location(url, settings)
-    spool = _spool(location, clock)
+    used = _open_parts(
+        _location(url, settings),
+        clock=clock,
+        counter=counter,
+        embedder=_configured_embedder(settings) if embedder is CONFIGURED else embedder,
+        model=_configured_model(settings) if chat_model is CONFIGURED else chat_model,
+    )
+    budget = TokenBudget(
+        window_tokens=settings.llm.window_tokens,
+        budget_share=settings.memory.budget_share,
+        shares=settings.memory.shares,
+    )
+    return _assemble(used, budget)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What a memory is made around. ``stand_in`` says that the store forgets, because the real one is unwell."""
+
+    store: Store
+    clock: Clock
+    counter: TokenCounter
+    embedder: Embedder | None
+    model: ChatModel | None
+    spool: MessageSpool | None
+    stand_in: bool = False
     notes: tuple[str, ...] = ()
+
+
+def _open_parts(
+    location: str, *, clock: Clock, counter: TokenCounter, embedder: Embedder | None, model: ChatModel | None
+) -> _Parts:
+    spool = _spool(location, clock)
     try:
-        store: Store = _open_store(location, clock=clock, counter=counter)
-        stand_in = False
+        store = _open_store(location, clock=clock, counter=counter)
+        if embedder is not None:
+            store.vectors.use_space(embedder.space)
     except StoreUnavailableError as error:
         if spool is None:
             raise
-        logger.warning("%s; messages are kept in %s until it is well", error, spool.location)
+        reason = f"{error}; messages are kept in {spool.location} until it is well"
+        logger.warning("%s", reason)
         store = _open_store(MEMORY_URL, clock=clock, counter=counter)
-        notes = (f"{error}; messages are kept in {spool.location} until it is well",)
-        stand_in = True
-    return _assemble(
-        store,
-        settings=settings,
-        clock=clock,
-        counter=counter,
-        embedder=used_embedder,
-        model=used_model,
-        spool=spool,
-        stand_in=stand_in,
-        notes=notes,
-    )
+        if embedder is not None:
+            store.vectors.use_space(embedder.space)
+        return _Parts(
+            store=store,
+            clock=clock,
+            counter=counter,
+            embedder=embedder,
+            model=model,
+            spool=spool,
+            stand_in=True,
+            notes=(reason,),
+        )
+    return _Parts(store=store, clock=clock, counter=counter, embedder=embedder, model=model, spool=spool)
 
 
-def _assemble(
-    store: Store,
-    *,
-    settings: Settings,
-    clock: Clock,
-    counter: TokenCounter,
-    embedder: Embedder | None,
-    model: ChatModel | None,
-    spool: MessageSpool | None,
-    stand_in: bool,
-    notes: tuple[str, ...],
-) -> MemoryManager:
-    if embedder is not None:
-        store.vectors.use_space(embedder.space)
+def _assemble(used: _Parts, budget: TokenBudget) -> MemoryManager:
+    store, clock = used.store, used.clock
     rules = RuleExtractor()
     rememberer = Rememberer(store, clock=clock, extractor=rules)
-    summarizer = Summarizer(store, model, extractor=rules, rememberer=rememberer, clock=clock)
-    consolidator = Consolidator(store, model, extractor=rules, rememberer=rememberer, clock=clock)
-    queue = EmbeddingQueue(store, embedder, clock=clock) if embedder is not None else None
+    consolidator = Consolidator(store, used.model, extractor=rules, rememberer=rememberer, clock=clock)
+    summarizer = Summarizer(store, used.model, extractor=rules, rememberer=rememberer, clock=clock)
+    queue = EmbeddingQueue(store, used.embedder, clock=clock) if used.embedder is not None else None
     handlers = [handler for handler in (queue, summarizer, consolidator) if handler is not None]
     worker = BackgroundWorker(store, handlers, clock=clock)
     recorder = Recorder(
-        store, counter=counter, clock=clock, spool=spool, notify=worker.notify, stand_in=stand_in
-    )
-    queries, background = _query_side(embedder, clock)
-    recaller = Recaller(
         store,
-        recorder=recorder,
-        queries=queries,
-        messages=MessageSearch(store, background=background),
-        records=RecordSearch(store, background=background),
-        counter=counter,
+        counter=used.counter,
         clock=clock,
-    )
-    upkeep = Upkeep(
-        store,
-        recorder=recorder,
-        worker=worker,
-        queue=queue,
-        embedder=embedder,
-        chat_model=model,
-        counter=counter,
-        clock=clock,
-        notes=notes,
+        spool=used.spool,
+        notify=worker.notify,
+        stand_in=used.stand_in,
     )
     recorder.drain()
     return MemoryManager(
         store,
         recorder=recorder,
-        recaller=recaller,
-        builder=ContextBuilder(counter, relevance_floor=RELEVANCE_FLOOR),
+        recaller=_recaller(used, recorder),
+        builder=ContextBuilder(used.counter, relevance_floor=RELEVANCE_FLOOR),
         curator=Curator(
             store, rememberer=rememberer, consolidator=consolidator, clock=clock, notify=worker.notify
         ),
-        upkeep=upkeep,
-        budget=TokenBudget(
-            window_tokens=settings.llm.window_tokens,
-            budget_share=settings.memory.budget_share,
-            shares=settings.memory.shares,
+        upkeep=Upkeep(
+            store,
+            recorder=recorder,
+            worker=worker,
+            queue=queue,
+            embedder=used.embedder,
+            chat_model=used.model,
+            counter=used.counter,
+            clock=clock,
+            notes=used.notes,
         ),
+        budget=budget,
+    )
+
+
+def _recaller(used: _Parts, recorder: Recorder) -> Recaller:
+    queries, background = _query_side(used.embedder, used.clock)
+    return Recaller(
+        used.store,
+        recorder=recorder,
+        queries=queries,
+        messages=MessageSearch(used.store, background=background),
+        records=RecordSearch(used.store, background=background),
+        counter=used.counter,
+        clock=used.clock,
     )
 
 

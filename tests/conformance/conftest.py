@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orca.protocols import Clock, MessageStore, Store
+from orca.facets import MessageStore
+from orca.protocols import Clock, Store
 from orca.stores.jsonl import JSONLStore
 from orca.stores.sqlite.store import SQLiteStore
 from orca.testing import FixedClock

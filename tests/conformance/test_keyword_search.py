@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from orca.protocols import MessageStore
+from orca.facets import MessageStore
 from orca.text.analysis import query_terms
 from orca.types import Message, Scope
 

@@ -74,7 +74,12 @@ def test_a_new_version_takes_the_place_of_the_old_one_everywhere(
     assert nearest(store, scope) == []
     old = store.memories.get(cat.id, scope=scope)
     assert (old.state, old.superseded_by, old.valid_to) == ("superseded", dog.id, clock.now())
-    assert (dog.state, dog.root_id, dog.metadata, dog.has_embedding) == ("active", cat.id, {"tags": [1]}, False)
+    assert (dog.state, dog.root_id, dog.metadata, dog.has_embedding) == (
+        "active",
+        cat.id,
+        {"tags": [1]},
+        False,
+    )
     assert [memory.id for memory in store.memories.history(dog.id, scope=scope)] == [cat.id, dog.id]
     assert store.memories.history(cat.id, scope=scope) == store.memories.history(dog.id, scope=scope)
     assert [memory.id for memory in store.memories.find(scope=scope)] == [dog.id]
@@ -171,7 +176,9 @@ def test_touch_counts_one_access(store: Store, scope: Scope, clock: FixedClock) 
 
 
 @pytest.mark.case(13)
-def test_users_and_agents_do_not_meet_but_sessions_share(store: Store, scope: Scope, clock: FixedClock) -> None:
+def test_users_and_agents_do_not_meet_but_sessions_share(
+    store: Store, scope: Scope, clock: FixedClock
+) -> None:
     memory = store.memories.append(Memory(content="a plum"), scope=scope)
     assert store.memories.get(memory.id, scope=replace(scope, session="s2")) == memory
     assert found(store, "plum", replace(scope, session="s2")) == [memory.id]
@@ -206,7 +213,9 @@ def test_find_filters_and_limits(store: Store, scope: Scope) -> None:
 
 
 @pytest.mark.case(19)
-def test_delete_takes_every_version(vector_store: Store, scope: Scope, clock: FixedClock, check: Check) -> None:
+def test_delete_takes_every_version(
+    vector_store: Store, scope: Scope, clock: FixedClock, check: Check
+) -> None:
     store = vector_store
     first = store.memories.append(Memory(content="one plum"), scope=scope)
     kept = store.memories.append(Memory(content="kept plum"), scope=scope)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from orca.errors import ConfigError, NotFoundError
-from orca.protocols import MessageStore
+from orca.facets import MessageStore
 from orca.testing import FixedClock
 from orca.text.analysis import query_terms
 from orca.types import Message, Scope
@@ -37,7 +37,10 @@ def contents(found: list[Message]) -> list[object]:
         None,
         [],
         ["a", "b"],
-        [{"type": "text", "text": "什么"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}],
+        [
+            {"type": "text", "text": "什么"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        ],
         [{"type": "thinking", "deep": {"er": [1, 2.5, True, None]}}],
         "  edges \n",
         "line\r\nline\u2028line",
@@ -71,7 +74,12 @@ def test_every_field_comes_back(messages: MessageStore, scope: Scope) -> None:
     )
     stored = messages.append([given], scope=scope)[0]
     expected = replace(
-        given, id=stored.id, user=scope.user, session=scope.session, agent=scope.agent, position=stored.position
+        given,
+        id=stored.id,
+        user=scope.user,
+        session=scope.session,
+        agent=scope.agent,
+        position=stored.position,
     )
     assert stored == expected
     assert messages.get(stored.id, scope=scope) == expected
@@ -103,7 +111,9 @@ def test_values_that_json_lacks_are_converted_or_refused_before_any_write(
     messages: MessageStore, scope: Scope
 ) -> None:
     stored = messages.append(
-        said("a", metadata={"when": datetime(2026, 1, 1, tzinfo=UTC), "raw": b"\x00\xff", "nan": float("nan")}),
+        said(
+            "a", metadata={"when": datetime(2026, 1, 1, tzinfo=UTC), "raw": b"\x00\xff", "nan": float("nan")}
+        ),
         scope=scope,
     )[0]
     assert messages.get(stored.id, scope=scope).metadata == {

@@ -22,7 +22,8 @@ def turn(store: Store, scope: Scope, text: str) -> tuple[int, ...]:
     return tuple(
         message.id
         for message in store.messages.append(
-            [Message(role="user", content=text), Message(role="assistant", content=f"about {text}")], scope=scope
+            [Message(role="user", content=text), Message(role="assistant", content=f"about {text}")],
+            scope=scope,
         )
     )
 
@@ -34,9 +35,12 @@ def found(store: Store, query: str, scope: Scope) -> list[int]:
 def test_a_summary_comes_back_and_marks_its_messages(store: Store, scope: Scope, check: Check) -> None:
     ids = turn(store, scope, "plums")
     stored = store.summaries.append(
-        Summary(content="聊了李子", source_message_ids=ids, source_count=2, confidence=0.6, method="m"), scope=scope
+        Summary(content="聊了李子", source_message_ids=ids, source_count=2, confidence=0.6, method="m"),
+        scope=scope,
     )
-    assert store.summaries.recent(scope=scope) == [stored] == store.summaries.get_many([stored.id], scope=scope)
+    assert (
+        store.summaries.recent(scope=scope) == [stored] == store.summaries.get_many([stored.id], scope=scope)
+    )
     assert stored.source_message_ids == ids
     assert (stored.confidence, stored.method, stored.source_count) == (0.6, "m", 2)
     assert [message.summary_id for message in store.messages.recent(scope=scope)] == [stored.id] * 2

@@ -69,7 +69,7 @@ def test_scores_are_cosines_best_first(vector_store: Store, scope: Scope) -> Non
 @pytest.mark.case(29)
 @pytest.mark.case(3)
 def test_limits_have_no_upper_bound(vector_store: Store, scope: Scope) -> None:
-    ids = add(vector_store, scope, around(0.0, 4200))
+    ids = add(vector_store, scope, around(0.0, 4100))
     assert len(nearest(vector_store, scope, 5000)) == len(nearest(vector_store, scope, 10**9)) == len(ids)
     assert nearest(vector_store, scope, 0) == []
     with pytest.raises(ConfigError):
@@ -86,8 +86,13 @@ def test_the_best_are_found_among_random_vectors(vector_store: Store, scope: Sco
     assert [number for number, _ in hits] == best
 
 
-def test_bad_vectors_are_refused_and_nothing_of_the_batch_is_stored(vector_store: Store, scope: Scope) -> None:
-    said = [Message(role="user", content="message number one"), Message(role="user", content="and number two")]
+def test_bad_vectors_are_refused_and_nothing_of_the_batch_is_stored(
+    vector_store: Store, scope: Scope
+) -> None:
+    said = [
+        Message(role="user", content="message number one"),
+        Message(role="user", content="and number two"),
+    ]
     ids = [message.id for message in vector_store.messages.append(said, scope=scope)]
     save = vector_store.vectors.save_embedding
     with pytest.raises(EmbeddingSpaceMismatchError):
@@ -112,7 +117,9 @@ def test_a_second_vector_replaces_the_first(vector_store: Store, scope: Scope, c
 
 
 @pytest.mark.case(19)
-def test_deleted_rows_take_no_place_and_get_no_vector(vector_store: Store, scope: Scope, check: Check) -> None:
+def test_deleted_rows_take_no_place_and_get_no_vector(
+    vector_store: Store, scope: Scope, check: Check
+) -> None:
     bob = Scope(user="bob")
     gone = add(vector_store, bob, around(0.0, 50))
     (mine,) = add(vector_store, scope, unit(1, 1)[None])

@@ -9,11 +9,12 @@ import pytest
 
 from orca.errors import ProviderError, ProviderTimeoutError
 from orca.memory.summarizer import MAX_ATTEMPTS, MAX_SUMMARY_UNITS, capped
+from orca.protocols import Completion
 from orca.stores.sqlite.store import SQLiteStore
 from orca.testing.doubles import FixedClock, ScriptedModel
 from orca.text.recalled import CLOSE, OPEN
 from orca.text.statements import length_units
-from orca.types import Completion, Message
+from orca.types import Message
 from tests.memory.making import SAID, SCOPE, Making, echo
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from orca.errors import ConfigError, ProviderError, ProviderResponseError
+from orca.protocols import Completion
 from orca.testing import FakeEmbedder, FixedClock, ScriptedModel
-from orca.types import Completion
 
 
 def test_the_clock_moves_only_when_told():

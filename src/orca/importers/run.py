@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orca.errors import ConfigError, NotFoundError
+from orca.health import ImportReport
 from orca.importers.export_file import export_rows, is_export
 from orca.importers.orca_log import OrcaLog
 from orca.importers.reading import (
@@ -25,7 +26,7 @@ from orca.importers.reading import (
 from orca.importers.registry import AUTO, LogFormat, detect, format_named
 from orca.importers.target import ImportTarget
 from orca.importers.transcripts import store_transcripts
-from orca.types import ImportReport, Message, Scope
+from orca.types import Message, Scope
 
 BATCH_MESSAGES = 500
 """Messages of one transaction: a commit waits for the disk, so a commit for every line would be slow."""

@@ -8,11 +8,11 @@ from typing import Any, Literal, Self, cast
 from urllib.parse import urlsplit
 
 from orca.errors import ConfigError, ProviderError, ProviderResponseError
+from orca.protocols import Completion
 from orca.provider_http import Endpoint
 from orca.text.normalize import clean
 from orca.text.parts import plain_text
 from orca.text.reasoning import split_reasoning
-from orca.types import Completion
 from orca.values import Secret
 
 PATH = "/chat/completions"

@@ -8,6 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from orca.health import Report, Status
 from orca.memory.context import ContextBuilder
 from orca.memory.curator import Curator
 from orca.memory.recaller import Recaller
@@ -23,11 +24,9 @@ from orca.types import (
     Message,
     MessageType,
     Recall,
-    Report,
     Role,
     Scope,
     Session,
-    Status,
     SubAgentMessage,
     SubAgentRun,
     TokenBudget,
@@ -92,9 +91,7 @@ class MemoryManager:
         )
         return self._recorder.record([message], scope=scope)[0]
 
-    def observe_many(
-        self, *, scope: Scope, messages: Iterable[Message | Mapping[str, Any]]
-    ) -> list[Message]:
+    def observe_many(self, *, scope: Scope, messages: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
         """Store messages in their order in one transaction: all of them or none."""
         return self._recorder.record([as_message(message) for message in messages], scope=scope)
 
@@ -109,11 +106,15 @@ class MemoryManager:
         budget = self._budget.working if token_budget is None else token_budget
         return self._recaller.working(scope=scope, token_budget=budget)
 
-    def get_short_term_memory(self, *, scope: Scope, query: str | None = None, max_items: int = 3) -> list[Hit]:
+    def get_short_term_memory(
+        self, *, scope: Scope, query: str | None = None, max_items: int = 3
+    ) -> list[Hit]:
         """Return this session's summaries that fit the query best, or the newest where there is no query."""
         return self._recaller.short_term(scope=scope, query=query, max_items=max_items)
 
-    def get_long_term_memory(self, *, scope: Scope, query: str | None = None, max_items: int = 2) -> list[Hit]:
+    def get_long_term_memory(
+        self, *, scope: Scope, query: str | None = None, max_items: int = 2
+    ) -> list[Hit]:
         """Return memories across sessions that fit the query best, or the most used; counts the access."""
         return self._recaller.long_term(scope=scope, query=query, max_items=max_items)
 
@@ -121,15 +122,11 @@ class MemoryManager:
         self, *, scope: Scope, query: str, limit: int = 10, across_sessions: bool = True
     ) -> list[Hit]:
         """Return the user's messages that fit the query best, best first."""
-        return self._recaller.messages(
-            scope=scope, query=query, limit=limit, across_sessions=across_sessions
-        )
+        return self._recaller.messages(scope=scope, query=query, limit=limit, across_sessions=across_sessions)
 
     def recall(self, *, scope: Scope, query: str, limit: int = 10) -> Recall:
         """Return what all tiers give for the query; it is embedded once. ``limit`` bounds the message hits."""
-        return self._recaller.recall(
-            scope=scope, query=query, limit=limit, token_budget=self._budget.working
-        )
+        return self._recaller.recall(scope=scope, query=query, limit=limit, token_budget=self._budget.working)
 
     def build_context(
         self,

@@ -72,7 +72,9 @@ class Recorder:
             if self._spool is None:
                 raise
             if self._reason is None:
-                logger.warning("messages are kept in %s until the store is well: %s", self._spool.location, error)
+                logger.warning(
+                    "messages are kept in %s until the store is well: %s", self._spool.location, error
+                )
             self._reason = str(error)
             return self._spool.append(prepared, scope=scope)
         self._reason = None
@@ -123,9 +125,7 @@ class Recorder:
 
     def _prepare(self, message: Message, scope: Scope, number: int) -> Message:
         if message.role not in ROLES:
-            raise ConfigError(
-                f"message {number}: role {message.role!r} is not one of {', '.join(ROLES)}"
-            )
+            raise ConfigError(f"message {number}: role {message.role!r} is not one of {', '.join(ROLES)}")
         if message.msg_type not in get_args(MessageType):
             raise ConfigError(
                 f"message {number}: msg_type {message.msg_type!r} is not one of {', '.join(get_args(MessageType))}"
@@ -164,5 +164,7 @@ def as_utc(value: datetime | str, *, field: str) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise ConfigError(f"{field}: {value!r} is not an ISO 8601 time like 2026-05-10T08:30:00+08:00") from None
+            raise ConfigError(
+                f"{field}: {value!r} is not an ISO 8601 time like 2026-05-10T08:30:00+08:00"
+            ) from None
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Protocol
 from uuid import uuid4
 
+from orca.facets import MessageStore
 from orca.memory.turn_end import ends_turn, summary_job
-from orca.protocols import Clock, MessageStore, Store
+from orca.protocols import Clock, Store
 from orca.types import Message, Scope
 
 DRAIN_BATCH = 200
@@ -75,5 +76,7 @@ class MessageSpool:
                 stored = tx.messages.append([replace(message, id=None) for message in batch], scope=scope)
                 turns = [summary_job(message) for message in stored if ends_turn(message)]
                 tx.jobs.enqueue(turns, now=self._clock.now())
-            drained += self._log.delete([message.id for message in batch if message.id is not None], scope=scope)
+            drained += self._log.delete(
+                [message.id for message in batch if message.id is not None], scope=scope
+            )
         return drained

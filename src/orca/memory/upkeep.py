@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from orca.health import Report, Status
 from orca.memory.embedding_queue import EmbeddingQueue
 from orca.memory.recorder import Recorder
 from orca.memory.worker import BackgroundWorker
 from orca.protocols import ChatModel, Clock, Embedder, Store, TokenCounter
-from orca.types import Report, Status
 
 
 class Upkeep:

@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from orca.errors import ConfigError, ProviderResponseError
+from orca.protocols import Completion
 from orca.text.analysis import STOP_TERMS, index_terms
 from orca.text.normalize import clean
-from orca.types import Completion, EmbeddingSpace
+from orca.types import EmbeddingSpace
 
 
 class FixedClock:

@@ -41,7 +41,7 @@ def test_recall_explains_itself(loaded: Orca) -> None:
     "query", ["C++", "'", '"', "(", "*", "AND OR NEAR", "v1.2.3", "a/b:c@d", "的", " ", "x" * 10_000]
 )
 def test_any_query_is_answered(loaded: Orca, query: str) -> None:
-    outcome = loaded("recall", "--json", "--", query)
+    outcome = loaded.run("--db", str(loaded.db), "recall", "--json", "--", query)
     assert outcome.code == 0, outcome.err
     assert isinstance(outcome.json()["hits"], list)
 

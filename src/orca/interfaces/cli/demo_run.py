@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from orca.config import Settings
 from orca.errors import ConflictError, StoreError
+from orca.health import Status
 from orca.importers import import_files
 from orca.interfaces.cli import demo_view
 from orca.interfaces.cli.i18n import t
@@ -25,7 +26,16 @@ from orca.interfaces.cli.invocation import Cli
 from orca.interfaces.cli.recalling import best_hits
 from orca.interfaces.cli.waiting import wait_for_jobs
 from orca.sections import EmbeddingSettings
-from orca.types import Context, Hit, Memory, Message, Scope, Session, Status, SubAgentMessage, SubAgentRun
+from orca.types import (
+    Context,
+    Hit,
+    Memory,
+    Message,
+    Scope,
+    Session,
+    SubAgentMessage,
+    SubAgentRun,
+)
 from orca.values import is_file_url, redact_url
 
 if TYPE_CHECKING:

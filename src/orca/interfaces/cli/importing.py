@@ -14,8 +14,8 @@ from orca.interfaces.cli.options import command
 from orca.interfaces.cli.waiting import wait_for_jobs
 
 if TYPE_CHECKING:
+    from orca.health import ImportReport
     from orca.memory.manager import MemoryManager
-    from orca.types import ImportReport
 
 Wait = Annotated[
     bool,

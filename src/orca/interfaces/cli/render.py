@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import groupby
 
 from rich import box
 from rich.console import Console
@@ -21,17 +22,16 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from orca.health import ImportReport, Report, Status
 from orca.interfaces.cli.i18n import t
 from orca.text.parts import plain_text
 from orca.types import (
     Context,
+    ContextItem,
     Hit,
-    ImportReport,
     Memory,
     Message,
-    Report,
     Session,
-    Status,
     SubAgentMessage,
     SubAgentRun,
 )
@@ -73,7 +73,7 @@ def panel(title: str, body: str, style: str = "cyan") -> None:
 
 def counts(title: str, numbers: Mapping[str, int]) -> None:
     """Print how many of what."""
-    line(f"{title}: " + ", ".join(f"{name} {number}" for name, number in numbers.items()))
+    line(f"{title}: " + ", ".join(f"{t(name)} {number}" for name, number in numbers.items()))
 
 
 def warn_degraded(reason: str | None) -> None:
@@ -98,7 +98,7 @@ def hits(found: Sequence[Hit], *, explain: bool = False, degraded: str | None = 
 def said(hit: Hit) -> str:
     """Return a hit's text with who said it."""
     speaker = hit.name or (t(hit.role) if hit.role else "")
-    return f"{speaker}: {hit.content}" if speaker else hit.content
+    return t("{speaker}: {text}", speaker=speaker, text=hit.content) if speaker else hit.content
 
 
 def lanes(hit: Hit) -> str:
@@ -126,24 +126,20 @@ def context(built: Context) -> None:
     ledger(built)
 
 
-def ledger(built: Context) -> None:
-    """Print what was a candidate for the prompt, what entered, and why."""
-    table(
-        t("Ledger"),
-        [t("tier"), t("row"), t("tokens"), t("score"), t("in"), t("reason")],
-        [
-            [
-                t(item.tier),
-                "" if item.id is None else str(item.id),
-                str(item.tokens),
-                "" if item.score is None else f"{item.score:.2f}",
-                "✓" if item.included else "–",
-                item.reason,
-            ]
-            for item in built.items
-        ],
-    )
+def ledger(built: Context, *, short: bool = False) -> None:
+    """Print what was a candidate for the prompt, what entered, and why; ``short`` joins rows that say the same."""
+    groups = groupby(built.items, key=lambda item: (item.tier, item.included, item.reason, short or id(item)))
+    rows = [_ledger_row(list(items)) for _, items in groups]
+    table(t("Ledger"), [t("tier"), t("row"), t("tokens"), t("score"), t("in"), t("reason")], rows)
     token_bar(built)
+
+
+def _ledger_row(items: list[ContextItem]) -> list[str]:
+    first, last = items[0], items[-1]
+    ids = "" if first.id is None else str(first.id) if len(items) == 1 else f"{first.id} … {last.id}"
+    score = "" if first.score is None else f"{first.score:.2f}"
+    tokens = str(sum(item.tokens for item in items))
+    return [t(first.tier), ids, tokens, score, "✓" if first.included else "–", first.reason]
 
 
 def token_bar(built: Context) -> None:
@@ -276,10 +272,7 @@ def import_report(found: ImportReport) -> None:
         )
     )
     for error in found.errors[:_SHOWN_ERRORS]:
-        line(
-            t("{file}, line {line}: {reason}", **{key: error.get(key) for key in ("file", "line", "reason")}),
-            "red",
-        )
+        line(_import_error(error), "red")
     if len(found.errors) > _SHOWN_ERRORS:
         line(t("… and {n} more; --json lists all", n=len(found.errors) - _SHOWN_ERRORS), "red")
 
@@ -318,3 +311,10 @@ def _calls(calls: object) -> str:
         return ""
     names = (call.get("function", {}).get("name", "") for call in calls if isinstance(call, Mapping))
     return t("calls {names}", names=", ".join(names))
+
+
+def _import_error(error: Mapping[str, object]) -> str:
+    file, number, reason = (error.get(key) for key in ("file", "line", "reason"))
+    if number is None:  # the file as a whole
+        return t("{file}: {reason}", file=file, reason=reason)
+    return t("{file}, line {line}: {reason}", file=file, line=number, reason=reason)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from orca.health import Backlog
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.records import TABLES, ids_json, sql_limit
 from orca.text.jsonable import to_json
 from orca.text.normalize import clean
 from orca.text.times import from_text, to_text
-from orca.types import Backlog, Job, JobKind, Record
+from orca.types import Job, JobKind, Record
 
 WAITING = "waiting"
 """The reason of a job that has not failed yet."""

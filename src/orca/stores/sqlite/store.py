@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from orca.errors import ConflictError, StoreError
+from orca.health import Check
 from orca.protocols import Clock, TokenCounter
 from orca.stores.sqlite import transfer, verify
 from orca.stores.sqlite.connection import Database, ExtensionLoader, load_sqlite_vec
@@ -23,7 +24,6 @@ from orca.stores.sqlite.subagents import SQLiteSubAgents
 from orca.stores.sqlite.summaries import SQLiteSummaries
 from orca.stores.sqlite.vector_tables import rebuild_tables
 from orca.stores.sqlite.vectors import SQLiteVectors
-from orca.types import Check
 
 if TYPE_CHECKING:
     from orca.protocols import Store

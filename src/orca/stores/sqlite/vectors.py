@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from orca.errors import EmbeddingSpaceMismatchError, StoreError
+from orca.health import SpaceStatus
 from orca.protocols import Clock
 from orca.stores.sqlite.connection import Connection, Database
 from orca.stores.sqlite.jobs import add_missing_embeddings
@@ -28,7 +29,7 @@ from orca.stores.sqlite.vector_tables import (
     table_names,
 )
 from orca.text.times import to_text
-from orca.types import EmbeddingSpace, Record, Scope, SpaceStatus
+from orca.types import EmbeddingSpace, Record, Scope
 
 log = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from orca.errors import StoreError
+from orca.health import Check
 from orca.stores.sqlite.connection import Connection, Database
 from orca.stores.sqlite.fts import KeywordIndex
 from orca.stores.sqlite.records import TABLES, RecordTable
 from orca.stores.sqlite.vector_tables import held, record_tables
-from orca.types import Check
 
 SHOWN = 3
 """How many findings of one check are named."""
