@@ -6,6 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
+import orca.health
 import orca.protocols
 import orca.types
 from orca.memory.manager import MemoryManager
@@ -22,8 +23,9 @@ def section(name: str) -> set[str]:
 def test_every_type_is_in_the_glossary_and_no_other():
     types = {
         name
-        for name, member in vars(orca.types).items()
-        if inspect.isclass(member) and member.__module__ == orca.types.__name__
+        for module in (orca.types, orca.health)
+        for name, member in vars(module).items()
+        if inspect.isclass(member) and member.__module__ == module.__name__
     }
 
     assert section("Types") == types
