@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orca.llms.extractive import extract_facts
 
@@ -17,6 +19,8 @@ def contents(text: str) -> list[str]:
 
 POSITIVE_ZH = [
     # text, content, kind, slot, value
+    ("我搬家了，从北京搬到了上海", "用户从北京搬到了上海", "fact", "home", "上海"),
+    ("今天好累。我在阿里做后端工程师", "用户在阿里做后端工程师", "fact", "employer", "阿里"),
     ("我叫李明", "用户叫李明", "fact", "name", "李明"),
     ("你好，我叫王小红。", "用户叫王小红", "fact", "name", "王小红"),
     ("我的名字是张伟", "用户的名字是张伟", "fact", "name", "张伟"),
@@ -78,6 +82,10 @@ POSITIVE_ZH = [
 ]  # fmt: skip
 
 POSITIVE_EN = [
+    ("I have been vegetarian since 2019.", "The user is vegetarian.", "preference", "diet", "vegetarian"),
+    ("I've been living in Tokyo for 3 years", "The user lives in Tokyo.", "fact", "home", "tokyo"),
+    ("I quit smoking", "The user has given up smoking.", "preference", "consumes:smoking", "no"),
+    ("I'm studying physics at MIT", "The user studies physics at MIT.", "fact", "studies", "physics"),
     ("My name is Alice", "The user's name is Alice.", "fact", "name", "alice"),
     ("Please call me Bob.", "The user wants to be called Bob.", "preference", "called", "bob"),
     ("I live in Paris.", "The user lives in Paris.", "fact", "home", "paris"),
@@ -183,3 +191,38 @@ def test_a_statement_becomes_a_fact(
 @pytest.mark.parametrize("text", NEGATIVE)
 def test_nothing_is_read_into_what_was_not_stated(text: str) -> None:
     assert contents(text) == []
+
+
+def test_a_long_mixed_message_gives_each_of_its_facts() -> None:
+    text = (
+        "我叫李明，今年30岁，住在杭州，在阿里做后端工程师，喜欢爬山和摄影，对花生过敏。\n"
+        "Hi! I'm a data scientist and I work at Spotify. I love cats but I hate dogs. Can you recommend a gift?\n"
+        "```\nI live in code\n```\n他说“我住在月球”，如果我搬到火星，你会怎么看？"
+    )
+    assert contents(text) == [
+        "用户叫李明", "用户今年（2026）30岁", "用户住在杭州", "用户在阿里做后端工程师", "用户喜欢爬山和摄影", "用户对花生过敏",
+        "The user is a data scientist.", "The user works at Spotify.", "The user likes cats.", "The user dislikes dogs.",
+    ]  # fmt: skip
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_without_fault_and_spans_lie_inside(text: str) -> None:
+    for candidate in extract_facts(text, said_at=SAID):
+        assert candidate.span is not None
+        assert 0 <= candidate.span[0] < candidate.span[1] <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"' * 10_000 + "`" * 5_000,
+        " " * 20_000,
+        "I like the way that my brother and I " * 500,
+        "我最都也就很" * 3_000,
+        ". " * 9_000,
+        "a.b" * 6_000,
+    ],
+)
+@pytest.mark.timeout(20)
+def test_hostile_lengths_cost_little(text: str) -> None:
+    extract_facts(text, said_at=SAID)

@@ -176,6 +176,7 @@ _NOT_LIKE = r"(?:don't|do not|no longer|never|stopped|dont)\s+(?:really |particu
 PERSON_RULES: tuple[Rule, ...] = (
     # name
     _rule(r"my (?:full |real |first )?name(?:'s| is)\s+(?P<v>[^\W\d][\w'.-]*(?: [^\W\d][\w'.-]*){0,3}?)(?: by the way)?[\s!.]*$", "The user's name is {v}", "fact", slot="name", accept=_is_name),
+    _rule(r"(?:my name's|i go by) (?P<v>(?-i:[A-Z])[\w'-]*(?: (?-i:[A-Z])[\w'-]*)?)[\s!.]*$", "The user's name is {v}", "fact", slot="name"),
     _rule(r"(?:i'm|i am) (?:called|named)\s+(?P<v>[^\W\d][\w'-]*(?: [^\W\d][\w'-]*){0,2})[\s!.]*$", "The user's name is {v}", "fact", slot="name"),
     _rule(r"(?:please |just |you can |people |everyone |friends |they |everybody )*calls? me (?P<v>(?-i:[A-Z])[\w'-]*(?: (?-i:[A-Z])[\w'-]*)?)[\s!.]*$", "The user wants to be called {v}", "preference", slot="called", accept=_is_name),
     # home and origin
@@ -227,6 +228,8 @@ PERSON_RULES: tuple[Rule, ...] = (
     # attributes with a name
     Rule(re.compile(rf"my (?P<w>{_ATTRIBUTE}) (?:is not|isn't|was not|wasn't) [^?;]{{1,40}}?(?:,? but|,? (?:it's|it is|rather)) (?P<v>[^?;]{{1,40}}?){_TAIL}", re.IGNORECASE), _attribute),
     Rule(re.compile(rf"my (?:new )?(?P<w>{_ATTRIBUTE})(?: is| are|'s|:| has changed to| changed to)(?: now)? (?!not\b|n't|broken|slow|so\b|very\b|too\b|killing|really|down|crashing|asking|wrong)(?P<v>[^?;]{{1,60}}?){_TAIL}", re.IGNORECASE), _attribute),
+    _rule(rf"(?:i|i've|i have) {_ADVERBS}(?:quit|stopped|gave up|given up) (?P<v>smoking|drinking|coffee|alcohol|caffeine|sugar|meat|gluten){_FOR}{_TAIL}", "The user has given up {v}", "preference", slot="consumes:{v}", value="no"),
+    _rule(rf"(?:{_I}(?:study|major in)|{_IM}(?:studying|majoring in)) (?P<v>[^?;]{{2,40}}?)(?P<w> at [^?;]{{2,40}}?)?{_TAIL}", "The user studies {v} {w}", "fact", slot="studies"),
     _rule(rf"i speak (?P<v>[^?;]{{3,50}}?){_TAIL}", "The user speaks {v}", "fact", slot="speaks"),
 )  # fmt: skip
 
