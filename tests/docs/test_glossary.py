@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import orca.health
@@ -23,9 +24,9 @@ def section(name: str) -> set[str]:
 def test_every_type_is_in_the_glossary_and_no_other():
     types = {
         name
-        for module in (orca.types, orca.health)
+        for module in (orca.types, orca.health, orca.protocols)
         for name, member in vars(module).items()
-        if inspect.isclass(member) and member.__module__ == module.__name__
+        if is_dataclass(member) and member.__module__ == module.__name__
     }
 
     assert section("Types") == types
