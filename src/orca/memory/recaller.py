@@ -11,7 +11,7 @@ import numpy as np
 from orca.errors import ConfigError, StoreUnavailableError
 from orca.memory.message_search import MessageSearch
 from orca.memory.query_embedding import QueryEmbedder
-from orca.memory.record_search import RecordSearch
+from orca.memory.record_search import RecordSearch, record_hit
 from orca.memory.recorder import Recorder
 from orca.memory.working import select_window
 from orca.protocols import Clock, Store, TokenCounter
@@ -153,7 +153,9 @@ class Recaller:
         if vector is not None or len(hits) >= max_items:
             return hits
         recent = self._store.summaries.recent(scope=scope, limit=max_items)
-        return _filled(hits, [_summary_hit(summary) for summary in reversed(recent)], max_items)
+        return _filled(
+            hits, [_recent(summary, rank) for rank, summary in enumerate(reversed(recent), 1)], max_items
+        )
 
     def _memories(
         self, scope: Scope, query: str | None, vector: np.ndarray | None, max_items: int
@@ -165,11 +167,11 @@ class Recaller:
         if vector is not None or len(hits) >= max_items:
             return hits
         used = self._store.memories.most_accessed(scope=scope, limit=max_items, now=self._clock.now())
-        return _filled(hits, [_memory_hit(memory) for memory in used], max_items)
+        return _filled(hits, [_recent(memory, rank) for rank, memory in enumerate(used, 1)], max_items)
 
     def _with_pinned(self, scope: Scope, hits: list[Hit]) -> list[Hit]:
         first = self._store.memories.most_accessed(scope=scope, limit=PINNED_ITEMS, now=self._clock.now())
-        pinned = {memory.id: _memory_hit(memory) for memory in first if memory.pinned}
+        pinned = {memory.id: _recent(memory, rank) for rank, memory in enumerate(first, 1) if memory.pinned}
         found = [replace(hit, relevance=1.0) if hit.id in pinned else hit for hit in hits]
         return found + [hit for hit in pinned.values() if hit.id not in {hit.id for hit in found}]
 
@@ -204,37 +206,9 @@ def _filled(hits: list[Hit], others: Sequence[Hit], max_items: int) -> list[Hit]
     return (hits + [hit for hit in others if hit.id not in known])[:max_items]
 
 
-def _summary_hit(summary: Summary) -> Hit:
-    return Hit(
-        kind="summary",
-        id=_stored(summary.id),
-        session=summary.session,
-        content=summary.content,
-        score=0.0,
-        lanes={"recency": Lane(score=0.0, rank=1)},
-        created_at=summary.created_at,
-        source=summary.origin,
-    )
-
-
-def _memory_hit(memory: Memory) -> Hit:
-    return Hit(
-        kind="memory",
-        id=_stored(memory.id),
-        session=memory.source_session,
-        content=memory.content,
-        score=0.0,
-        lanes={"recency": Lane(score=float(memory.access_count), rank=1)},
-        created_at=memory.created_at,
-        source=memory.origin,
-        memory_kind=memory.kind,
-    )
-
-
-def _stored(row_id: int | None) -> int:
-    if row_id is None:
-        raise ConfigError("a row from the store has no id")
-    return row_id
+def _recent(row: Summary | Memory, rank: int) -> Hit:
+    """Return a row that no search found: it comes in by time or by use."""
+    return record_hit(row, score=0.0, lanes={"recency": Lane(score=1 / rank, rank=rank)})
 
 
 def _check_limit(name: str, value: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -24,7 +24,7 @@ from orca.memory.retrieval_constants import CANDIDATES
 from orca.protocols import Store
 from orca.text.analysis import query_terms
 from orca.text.small_talk import is_small_talk
-from orca.types import Hit, KeywordResult, Memory, Placement, Scope, Summary
+from orca.types import Hit, KeywordResult, Lane, Memory, Placement, Scope, Summary
 
 
 class RecordSearch:
@@ -51,17 +51,22 @@ class RecordSearch:
         """
         if limit < 1:
             return []
+        width = max(CANDIDATES, limit)
         facet = self._store.summaries if record == "summary" else self._store.memories
         terms = query_terms(query)
-        keyword = facet.search(terms, scope=scope, limit=CANDIDATES) if terms else KeywordResult()
+        keyword = facet.search(terms, scope=scope, limit=width) if terms else KeywordResult()
         near: list[tuple[int, float]] = []
         if query_vector is not None and self._store.vectors.available:
-            near = self._store.vectors.search_similar(record, query_vector, scope=scope, limit=CANDIDATES)
+            near = self._store.vectors.search_similar(record, query_vector, scope=scope, limit=width)
         ranked = rank_records(terms, keyword, near, background=self._background)[:limit]
         if is_small_talk(query):
             ranked = [replace(place, relevance=0.0) for place in ranked]
         found = {row.id: row for row in self._rows(record, [place.id for place in ranked], scope)}
-        return [_hit(record, found[place.id], place) for place in ranked if place.id in found]
+        return [
+            record_hit(found[place.id], score=place.score, lanes=place.lanes, relevance=place.relevance)
+            for place in ranked
+            if place.id in found
+        ]
 
     def _rows(
         self, record: Literal["summary", "memory"], ids: Sequence[int], scope: Scope
@@ -111,16 +116,33 @@ def rank_records(
     ]
 
 
-def _hit(record: Literal["summary", "memory"], row: Summary | Memory, place: Ranked) -> Hit:
+def record_hit(
+    row: Summary | Memory, *, score: float, lanes: Mapping[str, Lane], relevance: float = 1.0
+) -> Hit:
+    """Return a stored summary or memory as a hit. A memory's time is when it became true, not when it was stored."""
+    if row.id is None:
+        raise ValueError("only a stored row can be a hit")
+    if isinstance(row, Summary):
+        return Hit(
+            kind="summary",
+            id=row.id,
+            session=row.session,
+            content=row.content,
+            score=score,
+            lanes=lanes,
+            created_at=row.created_at,
+            source=row.origin,
+            relevance=relevance,
+        )
     return Hit(
-        kind=record,
-        id=place.id,
-        session=row.session if isinstance(row, Summary) else row.source_session,
+        kind="memory",
+        id=row.id,
+        session=row.source_session,
         content=row.content,
-        score=place.score,
-        lanes=place.lanes,
-        created_at=row.created_at,
+        score=score,
+        lanes=lanes,
+        created_at=row.valid_from or row.created_at,
         source=row.origin,
-        relevance=place.relevance,
-        memory_kind=row.kind if isinstance(row, Memory) else None,
+        relevance=relevance,
+        memory_kind=row.kind,
     )
