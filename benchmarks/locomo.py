@@ -17,20 +17,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from orca.embedders.centred import UNRELATED_DEVIATION, UNRELATED_MEAN, CentredEmbedder
+from orca.embedders.centred import CentredEmbedder
 from orca.embedders.local import LocalEmbedder
 from orca.memory.message_search import MessageSearch
-from orca.memory.relevance import Background
 from orca.stores.sqlite.store import SQLiteStore
 from orca.text.parts import indexed_text, is_embeddable
-from orca.types import Message, Scope
+from orca.types import Hit, Message, Scope
+from orca.wiring import SystemClock, open_memory
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 DEPTH = 10
+
+RANKED = 50
+"""Hits asked for; evidence further down has a reciprocal rank of 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,6 @@ class Figures:
     any_at_10: float
     fraction_at_10: float
     mrr: float
-
-
-class _Now:
-    """The machine's clock; every message brings its own time."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,7 +124,9 @@ def read_questions(sample: Mapping[str, Any]) -> list[Question]:
 
 def summarise(ranks: Sequence[tuple[int, list[float]]]) -> dict[str, Figures]:
     """Return figures by category and overall from ``(category, ranks of its evidence from 1, inf if not found)``."""
-    groups = {name: [found for category, found in ranks if category == key] for key, name in CATEGORIES.items()}
+    groups = {
+        name: [found for category, found in ranks if category == key] for key, name in CATEGORIES.items()
+    }
     groups["all"] = [found for _, found in ranks]
     return {
         name: Figures(
@@ -146,42 +144,93 @@ def summarise(ranks: Sequence[tuple[int, list[float]]]) -> dict[str, Figures]:
 
 
 def _run(samples: Sequence[Mapping[str, Any]], way: str) -> tuple[dict[str, Figures], float]:
-    embedder = None if way == "keyword" else CentredEmbedder(LocalEmbedder())
-    store = SQLiteStore(":memory:", clock=_Now())
-    if embedder is not None:
-        store.vectors.use_space(embedder.space)
-    search = MessageSearch(store, background=Background(mean=UNRELATED_MEAN, deviation=UNRELATED_DEVIATION))
     ranks: list[tuple[int, list[float]]] = []
-    times = []
-    for sample in samples:
-        user = sample["sample_id"]
-        turn_of: dict[int, str] = {}
-        by_session: dict[str, list[Message]] = {}
-        for session, message in read_messages(sample):
-            by_session.setdefault(session, []).append(message)
-        for session, messages in by_session.items():
-            stored = store.messages.append(messages, scope=Scope(user=user, session=session))
-            turn_of |= {message.id: message.metadata["dia_id"] for message in stored if message.id is not None}
-            if embedder is not None:
-                worth = [message for message in stored if is_embeddable(message)]
-                for start in range(0, len(worth), embedder.max_batch):
-                    batch = worth[start : start + embedder.max_batch]
-                    vectors = embedder.embed([indexed_text(message) for message in batch], kind="document")
-                    store.vectors.save_embedding(
-                        "message", [message.id for message in batch if message.id is not None], vectors
-                    )
-        for question in read_questions(sample):
-            vector = None if embedder is None else embedder.embed([question.text], kind="query")[0]
-            began = time.perf_counter()
-            hits = search.search(
-                "" if way == "dense" else question.text, vector, scope=Scope(user=user), limit=50
-            )
-            times.append(time.perf_counter() - began)
-            place = {turn_of[hit.id]: rank for rank, hit in enumerate(hits, 1)}
-            ranks.append((question.category, [place.get(turn, float("inf")) for turn in question.evidence]))
-        print(f"{way}: {user} done", file=sys.stderr)
-    store.close()
+    times: list[float] = []
+    with _DenseOnly() if way == "dense" else _Everything(with_vectors=way == "hybrid") as corpus:
+        for sample in samples:
+            user = sample["sample_id"]
+            sessions: dict[str, list[Message]] = {}
+            for session, message in read_messages(sample):
+                sessions.setdefault(session, []).append(message)
+            turn_of: dict[int, str] = {}
+            for session, messages in sessions.items():
+                for stored in corpus.add(messages, Scope(user=user, session=session)):
+                    turn_of[stored.id or 0] = stored.metadata["dia_id"]
+            corpus.settle()
+            for question in read_questions(sample):
+                corpus.prepare(question.text)
+                began = time.perf_counter()
+                hits = corpus.search(question.text, Scope(user=user))
+                times.append(time.perf_counter() - began)
+                place = {turn_of[hit.id]: rank for rank, hit in enumerate(hits, 1)}
+                ranks.append(
+                    (question.category, [place.get(turn, float("inf")) for turn in question.evidence])
+                )
+            print(f"{way}: {user} done", file=sys.stderr)
     return summarise(ranks), float(np.median(times)) * 1000
+
+
+class _Everything:
+    """The memory as a user opens it: what it gives for ``search_messages``."""
+
+    def __init__(self, *, with_vectors: bool) -> None:
+        embedder = LocalEmbedder() if with_vectors else None
+        self._memory = open_memory(":memory:", embedder=embedder, chat_model=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._memory.close()
+
+    def add(self, messages: Sequence[Message], scope: Scope) -> list[Message]:
+        return self._memory.observe_many(scope=scope, messages=messages)
+
+    def settle(self) -> None:
+        if not self._memory.flush(timeout=600):
+            raise RuntimeError("background work did not finish within ten minutes")
+
+    def prepare(self, query: str) -> None:
+        # The query's vector is kept, so that what is timed next is the search alone.
+        self._memory.search_messages(scope=Scope(user="nobody"), query=query, limit=1)
+
+    def search(self, query: str, scope: Scope) -> list[Hit]:
+        return self._memory.search_messages(scope=scope, query=query, limit=RANKED)
+
+
+class _DenseOnly:
+    """The same search with the vector lane alone, which a memory does not offer."""
+
+    def __init__(self) -> None:
+        self._embedder = CentredEmbedder(LocalEmbedder())
+        self._store = SQLiteStore(":memory:", clock=SystemClock())
+        self._store.vectors.use_space(self._embedder.space)
+        self._search = MessageSearch(self._store)
+        self._vector = np.zeros(self._embedder.space.dimensions, dtype=np.float32)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._store.close()
+
+    def add(self, messages: Sequence[Message], scope: Scope) -> list[Message]:
+        stored = self._store.messages.append(messages, scope=scope)
+        worth = [message for message in stored if is_embeddable(message)]
+        for start in range(0, len(worth), self._embedder.max_batch):
+            batch = worth[start : start + self._embedder.max_batch]
+            vectors = self._embedder.embed([indexed_text(message) for message in batch], kind="document")
+            self._store.vectors.save_embedding("message", [message.id or 0 for message in batch], vectors)
+        return stored
+
+    def settle(self) -> None:
+        """Do nothing: everything is embedded already."""
+
+    def prepare(self, query: str) -> None:
+        self._vector = self._embedder.embed([query], kind="query")[0]
+
+    def search(self, _query: str, scope: Scope) -> list[Hit]:
+        return self._search.search("", self._vector, scope=scope, limit=RANKED)
 
 
 if __name__ == "__main__":

@@ -146,6 +146,12 @@ def test_every_row_with_the_word_is_found(store: SQLiteStore) -> None:
     assert sorted(_ids(MessageSearch(store).search("quokka", None, scope=SCOPE, limit=200))) == ids
 
 
+@pytest.mark.case(27)
+def test_as_many_rows_as_are_asked_for_are_found(store: SQLiteStore) -> None:
+    ids = _say(store, [f"the quokka number {n}" for n in range(1_100)])
+    assert sorted(_ids(MessageSearch(store).search("quokka", None, scope=SCOPE, limit=10**9))) == ids
+
+
 @pytest.mark.case(29)
 def test_a_crowded_user_does_not_push_out_another(store: SQLiteStore, embedder: FakeEmbedder) -> None:
     _say(store, ["alice likes green tea very much"] * 500, embedder=embedder)

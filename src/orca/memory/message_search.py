@@ -32,8 +32,9 @@ from orca.types import Hit, KeywordResult, Message, Scope
 class MessageSearch:
     """Finds messages of a user by keywords and by meaning. Thread-safe, holds no state.
 
-    The work is bounded whatever the size of the store: each lane brings in up to ``CANDIDATES`` rows, and only
-    the best ``RERANKED`` are read.
+    The work is bounded whatever the size of the store: each lane brings in up to ``CANDIDATES`` rows, the turns
+    around the best ``EXPANDED`` of them are looked up, and only the best ``RERANKED`` are read. Who asks for more
+    hits than that gets them.
     """
 
     def __init__(self, store: Store, *, background: Background | None = None) -> None:
@@ -58,8 +59,8 @@ class MessageSearch:
         if limit < 1:
             return []
         terms = query_terms(query)
-        keyword, near = self._lanes(terms, query_vector, scope, across_sessions=across_sessions)
-        rows, near = self._expand(keyword, near, query_vector, scope)
+        keyword, near = self._lanes(terms, query_vector, scope, limit=limit, across_sessions=across_sessions)
+        rows, near = self._expand(keyword, near, query_vector, scope, limit=limit)
         if not len(rows.ids):
             return []
         lexical = score_rows(keyword, rows, terms=terms)
@@ -79,18 +80,18 @@ class MessageSearch:
         query_vector: np.ndarray | None,
         scope: Scope,
         *,
+        limit: int,
         across_sessions: bool,
     ) -> tuple[KeywordResult, list[tuple[int, float]]]:
         store = self._store
+        width = max(CANDIDATES, limit)
         keyword = KeywordResult()
         if terms:
-            keyword = store.messages.search(
-                terms, scope=scope, limit=CANDIDATES, across_sessions=across_sessions
-            )
+            keyword = store.messages.search(terms, scope=scope, limit=width, across_sessions=across_sessions)
         near: list[tuple[int, float]] = []
         if query_vector is not None and store.vectors.available:
             near = store.vectors.search_similar(
-                "message", query_vector, scope=scope, limit=CANDIDATES, across_sessions=across_sessions
+                "message", query_vector, scope=scope, limit=width, across_sessions=across_sessions
             )
         return keyword, near
 
@@ -100,13 +101,16 @@ class MessageSearch:
         near: list[tuple[int, float]],
         query_vector: np.ndarray | None,
         scope: Scope,
+        *,
+        limit: int,
     ) -> tuple[Rows, list[tuple[int, float]]]:
         """Return the candidates with the turns around the best of them, and the cosines of all that have one."""
-        best = [match.id for match in keyword.matches[:EXPANDED]] + [row_id for row_id, _ in near[:EXPANDED]]
+        width = max(EXPANDED, limit)
+        best = [match.id for match in keyword.matches[:width]] + [row_id for row_id, _ in near[:width]]
         placements = self._store.messages.neighbours(
             list(dict.fromkeys(best)), scope=scope, radius=NEIGHBOURS
         )
-        if len(near) == CANDIDATES and query_vector is not None:
+        if len(near) >= CANDIDATES and query_vector is not None:
             # There are more rows than the lane brought in: neighbours may have cosines that are not known yet.
             known = {row_id for row_id, _ in near}
             missing = [place.id for place in placements if place.id not in known]
