@@ -52,6 +52,7 @@ POSITIVE_ZH = [
     ("我养了一只猫", "用户养了一只猫", "fact", None, "一只猫"),
     ("我有两个女儿", "用户有两个女儿", "fact", None, "两个女儿"),
     ("我的猫叫团团", "用户的猫叫团团", "fact", "name:猫", "团团"),
+    ("我爱人在北京工作", "用户爱人在北京工作", "fact", "employer:爱人", "北京"),
     ("我妹妹喜欢吃辣", "用户妹妹喜欢吃辣", "fact", "taste:妹妹:辣", "like"),
     ("我老婆在医院工作", "用户老婆在医院工作", "fact", "employer:老婆", "医院"),
     ("我儿子今年5岁", "用户儿子今年（2026）5岁", "fact", "age:儿子", "5"),
@@ -161,6 +162,8 @@ NEGATIVE = [
     "I like it", "I like your answer", "I like the second one better", "I love this", "I don't like that", "I live in fear", "I work at night", "I have a question", "I have two problems", "I'd like a coffee",
     "I would love to go", "I'm a bit tired", "I'm sorry", "I'm working on this bug", "I'm going with you", "I moved to the next step", "I joined the call", "I'm from the future team", "I'm not sure", "I'm looking for a developer",
     "I have to finish this by hand", "Call me when you are ready", "I like how you explained that", "Remember when we met", "I used to like coffee", "I left the room",
+    "记住密码的功能怎么实现", "记住用户的登录状态需要 cookie", "我住院了", "我住在这里", "我喜欢的颜色你猜猜", "note that this function is slow",
+    "I said I live in Paris", "I almost moved to Rome", "I plan to move to Oslo next year", "我打算搬到上海", "我不是不喜欢咖啡", "context deadline exceeded at 5pm",
     # undecided
     "我们还没决定用什么数据库", "我决定不了", "We haven't decided on a database", "I can't decide", "We might switch to MySQL",
     # code, pasted and handed-over text

@@ -272,7 +272,7 @@ EXPLICIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_TO_REMEMBER = re.compile(
-    r"^(?:when|how|what|where|who|why|the time|the good|me\b|last|back|anything|everything|it\b|us\b|our (?:last|previous))\b",
+    r"^(?:this|these|the (?:above|following|code|function)|when|how|what|where|who|why|the time|the good|me\b|last|back|anything|everything|it\b|us\b|our (?:last|previous))\b",
     re.IGNORECASE,
 )
 
