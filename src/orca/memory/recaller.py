@@ -150,7 +150,7 @@ class Recaller:
         hits: list[Hit] = []
         if query and query.strip():
             hits = self._records.search("summary", query, vector, scope=scope, limit=max_items)
-        if vector is not None or len(hits) >= max_items:
+        if vector is not None:
             return hits
         recent = self._store.summaries.recent(scope=scope, limit=max_items)
         return _filled(
@@ -164,7 +164,7 @@ class Recaller:
         hits: list[Hit] = []
         if query and query.strip():
             hits = self._records.search("memory", query, vector, scope=scope, limit=max_items)
-        if vector is not None or len(hits) >= max_items:
+        if vector is not None:
             return hits
         used = self._store.memories.most_accessed(scope=scope, limit=max_items, now=self._clock.now())
         return _filled(hits, [_recent(memory, rank) for rank, memory in enumerate(used, 1)], max_items)
@@ -201,9 +201,14 @@ class Recaller:
 
 
 def _filled(hits: list[Hit], others: Sequence[Hit], max_items: int) -> list[Hit]:
-    """Return the hits, filled up with others that are not among them; those rank below."""
+    """Return keyword hits, filled up with others that are not among them; those rank below.
+
+    Without vectors nobody can tell how relevant a row is, and the seed asks for the newest summaries and the most
+    used memories then. So all of them pass the relevance floor: those that share a word with the query no less.
+    """
     known = {hit.id for hit in hits}
-    return (hits + [hit for hit in others if hit.id not in known])[:max_items]
+    kept = (hits + [hit for hit in others if hit.id not in known])[:max_items]
+    return [replace(hit, relevance=1.0) for hit in kept]
 
 
 def _recent(row: Summary | Memory, rank: int) -> Hit:
