@@ -20,8 +20,9 @@ def show(render: ModuleType, facts: Facts) -> None:
     _tiers(render, facts)
     _answers(render, facts)
     render.line("")
-    render.line(t("The prompt for “{question}”", question=facts.question), "bold")
-    render.context(facts.context)
+    said = [f"{message['role']}: {plain_text(message.get('content'))}" for message in facts.context.messages]
+    render.panel(t("The prompt for “{question}”", question=facts.question), "\n".join(said), "blue")
+    render.ledger(facts.context, short=True)
     _run(render, facts)
     _verdict(render, facts)
 
@@ -31,7 +32,10 @@ def _tiers(render: ModuleType, facts: Facts) -> None:
     render.counts(t("Loaded"), counts)
     render.line(t("embeddings: {name}", name=facts.status.embedder or t("off")))
     newest = facts.working[-_SHOWN:]
-    said = [f"{item.name or t(item.role)}: {_short(plain_text(item.content))}" for item in newest]
+    said = [
+        t("{speaker}: {text}", speaker=item.name or t(item.role), text=_short(plain_text(item.content)))
+        for item in newest
+    ]
     title = t("Working memory: the newest messages of this conversation ({n})", n=len(facts.working))
     render.panel(title, "\n".join(said), "green")
     title = t("Short-term memory: summaries of this conversation")
@@ -42,38 +46,30 @@ def _tiers(render: ModuleType, facts: Facts) -> None:
 
 
 def _answers(render: ModuleType, facts: Facts) -> None:
-    headings = [t("question"), t("asked / told"), t("rank"), t("what was recalled"), t("lanes")]
+    headings = [t("question"), t("asked/told"), t("rank"), t("what was recalled"), t("lanes")]
     render.table(t("Questions"), headings, [_row(render, answer) for answer in facts.answers])
 
 
 def _row(render: ModuleType, answer: Answer) -> list[str]:
     question = answer.question
-    languages = f"{question.asked_in} / {question.told_in}"
+    languages = f"{question.asked_in}/{question.told_in}"
     if answer.hit is None:
         return [question.text, languages, "✗", t("not recalled"), ""]
-    return [
-        question.text,
-        languages,
-        str(answer.rank),
-        _short(render.said(answer.hit)),
-        render.lanes(answer.hit),
-    ]
+    lanes = " ".join(f"{t(name)} #{lane.rank}" for name, lane in answer.hit.lanes.items())
+    return [question.text, languages, str(answer.rank), _short(render.said(answer.hit)), lanes]
 
 
 def _run(render: ModuleType, facts: Facts) -> None:
     run = facts.run
-    tokens = sum(step.token_count for step in facts.trace) or run.tokens
     render.line("")
     title = t("Sub-agent {name}: the conversation was given this", name=run.agent)
     render.panel(title, run.summary or run.error or "", "magenta")
-    render.line(
-        t(
-            "and not its trace of {n} steps and {tokens} tokens, which stays apart: orca runs show {run}",
-            n=len(facts.trace),
-            tokens=tokens,
-            run=run.id,
-        )
+    size = sum(len(plain_text(step.content)) for step in facts.trace)
+    steps = len(facts.trace)
+    text = t(
+        "and not its {n} steps of {size} characters, which stay apart: orca runs show", n=steps, size=size
     )
+    render.line(text)
 
 
 def _verdict(render: ModuleType, facts: Facts) -> None:

@@ -9,7 +9,7 @@ import typer
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.invocation import Cli
 from orca.interfaces.cli.options import command
-from orca.interfaces.cli.waiting import pending_jobs, wait_for_jobs
+from orca.interfaces.cli.waiting import wait_for_jobs
 
 
 def register(app: typer.Typer) -> None:
@@ -48,8 +48,8 @@ def reindex(
     """Rebuild the keyword indexes, and make the vectors that are missing. No text is touched."""
     with cli.memory() as memory:
         counts = dict(memory.reindex(vectors=vectors))
-        pending = wait_for_jobs(cli, memory) if wait else pending_jobs(memory)
-        code = 3 if wait and pending and memory.status().embedder else 0
+        code = 3 if wait and wait_for_jobs(cli, memory) else 0
+        pending = sum(entry.count for entry in memory.status().backlog)
     if cli.json:
         return cli.finish({**counts, "pending": pending}, code)
     cli.render.counts(t("Indexed"), {**counts, "pending": pending})

@@ -49,8 +49,7 @@ def import_(
     with cli.memory(create=True) as memory:
         report = _import_files(cli, files, memory, format)
         pending = wait_for_jobs(cli, memory) if wait else 0
-        stuck = bool(pending and memory.status().embedder)
-    return _finish(cli, report, pending if stuck else 0)
+    return _finish(cli, report, pending)
 
 
 def migrate_jsonl(
@@ -68,8 +67,7 @@ def migrate_jsonl(
         with cli.render.progress(t("migrating"), total=None) as advance:
             report = migrate_directory(folder, memory=memory, scope=cli.scope, progress=advance)
         pending = wait_for_jobs(cli, memory) if wait else 0
-        stuck = bool(pending and memory.status().embedder)
-    return _finish(cli, report, pending if stuck else 0)
+    return _finish(cli, report, pending)
 
 
 def _import_files(cli: Cli, paths: list[Path], memory: MemoryManager, format: str) -> ImportReport:  # noqa: A002
