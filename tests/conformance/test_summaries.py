@@ -94,7 +94,8 @@ def test_prune_keeps_the_newest_and_everything_not_consolidated(
     assert store.summaries.prune(scope=scope, keep=2) == 2
     assert [summary.id for summary in store.summaries.recent(scope=scope)] == [ids[1], *ids[3:]]
     assert store.summaries.prune(scope=scope, keep=0) == 1
-    assert found(store, "plum", scope) and ids[5] not in found(store, "plum", scope)
+    assert found(store, "plum", scope)
+    assert ids[5] not in found(store, "plum", scope)
     assert store.messages.count() == 12
 
 
