@@ -29,6 +29,7 @@ from orca.memory.recorder import Recorder
 from orca.memory.relevance import Background
 from orca.memory.remembering import Rememberer
 from orca.memory.retrieval_constants import RELEVANCE_FLOOR
+from orca.memory.runs import Runs
 from orca.memory.spool import MessageSpool
 from orca.memory.summarizer import Summarizer
 from orca.memory.upkeep import Upkeep
@@ -189,6 +190,7 @@ def _assemble(used: _Parts, budget: TokenBudget) -> MemoryManager:
             clock=clock,
             notes=used.notes,
         ),
+        runs=Runs(store, rememberer=rememberer, counter=used.counter, clock=clock),
         budget=budget,
     )
 

@@ -13,10 +13,13 @@ from orca.memory.recorder import as_utc
 from orca.memory.remembering import Rememberer
 from orca.protocols import Clock, Store
 from orca.text.normalize import clean
-from orca.types import MEMORY_KINDS, Memory, MemoryKind, Scope, Session
+from orca.types import MEMORY_KINDS, Memory, MemoryKind, Origin, Scope, Session
 
 CONFIDENCE_BY_HAND = 0.9
 """Confidence of a memory that somebody wrote by hand: above what rules (0.5 to 0.8) and models find."""
+
+CONFIDENCE_BY_OTHERS = 0.7
+"""Confidence of a memory that a model or a tool asked to keep."""
 
 
 class Curator:
@@ -45,16 +48,17 @@ class Curator:
         kind: MemoryKind,
         expires_at: datetime | None,
         metadata: Mapping[str, object],
+        origin: Origin = "user",
     ) -> Memory:
         """Store a memory; see ``MemoryManager.remember``."""
         memory = Memory(
-            content=_checked_content(content),
-            kind=_checked_kind(kind),
+            content=checked_content(content),
+            kind=checked_kind(kind),
             user=scope.user,
             agent=scope.agent,
             source_session=scope.session,
-            origin="user",
-            confidence=CONFIDENCE_BY_HAND,
+            origin=origin,
+            confidence=CONFIDENCE_BY_HAND if origin == "user" else CONFIDENCE_BY_OTHERS,
             expires_at=None if expires_at is None else as_utc(expires_at, field="expires_at"),
             metadata=metadata,
         )
@@ -73,7 +77,7 @@ class Curator:
         """Return memories; see ``MemoryManager.memories``."""
         found = self._store.memories.find(
             scope=scope,
-            kind=None if kind is None else _checked_kind(kind),
+            kind=None if kind is None else checked_kind(kind),
             include_inactive=include_inactive,
             as_of=None if as_of is None else as_utc(as_of, field="as_of"),
         )
@@ -82,16 +86,24 @@ class Curator:
         now = self._clock.now()
         return [memory for memory in found if not is_expired(memory, now)]
 
-    def update(self, *, scope: Scope, memory_id: int, content: str | None, kind: MemoryKind | None) -> Memory:
+    def update(
+        self,
+        *,
+        scope: Scope,
+        memory_id: int,
+        content: str | None,
+        kind: MemoryKind | None,
+        origin: Origin = "user",
+    ) -> Memory:
         """Replace a memory by a new version; see ``MemoryManager.update_memory``."""
         now = self._clock.now()
         with self._store.transaction() as tx:
             old = tx.memories.get(memory_id, scope=scope)
             replacement = replace(
                 old,
-                content=old.content if content is None else _checked_content(content),
-                kind=old.kind if kind is None else _checked_kind(kind),
-                origin="user",
+                content=old.content if content is None else checked_content(content),
+                kind=old.kind if kind is None else checked_kind(kind),
+                origin=origin,
                 updated_at=now,
             )
             if replacement.content != old.content:
@@ -135,14 +147,16 @@ class Curator:
         return self._store.sessions.delete_user(user=scope.user)
 
 
-def _checked_content(content: str) -> str:
+def checked_content(content: str) -> str:
+    """Return a memory's text, cleaned. Raises ``ConfigError`` for an empty one."""
     text = clean(content).strip()
     if not text:
         raise ConfigError("content: a memory needs some text")
     return text
 
 
-def _checked_kind(kind: MemoryKind) -> MemoryKind:
+def checked_kind(kind: MemoryKind) -> MemoryKind:
+    """Return a memory's kind. Raises ``ConfigError`` for one that there is not."""
     if kind not in MEMORY_KINDS:
         raise ConfigError(f"kind: {kind!r} is not one of {', '.join(MEMORY_KINDS)}")
     return kind

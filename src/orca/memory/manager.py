@@ -13,6 +13,7 @@ from orca.memory.context import ContextBuilder
 from orca.memory.curator import Curator
 from orca.memory.recaller import Recaller
 from orca.memory.recorder import Recorder, as_message
+from orca.memory.runs import Runs
 from orca.memory.upkeep import Upkeep
 from orca.protocols import Store
 from orca.types import (
@@ -23,6 +24,7 @@ from orca.types import (
     MemoryKind,
     Message,
     MessageType,
+    Origin,
     Recall,
     Role,
     Scope,
@@ -50,6 +52,7 @@ class MemoryManager:
         builder: ContextBuilder,
         curator: Curator,
         upkeep: Upkeep,
+        runs: Runs,
         budget: TokenBudget,
     ) -> None:
         """Join the parts; ``orca.wiring`` makes them."""
@@ -59,7 +62,9 @@ class MemoryManager:
         self._builder = builder
         self._curator = curator
         self._upkeep = upkeep
-        self._budget = budget
+        self._runs = runs
+        self.budget = budget
+        self.counter = runs.counter
 
     # Taking in
 
@@ -99,11 +104,16 @@ class MemoryManager:
         """Return the session's newest ``limit`` messages with an id below ``before``, chronological."""
         return self._store.messages.recent(scope=scope, limit=limit, before=before)
 
+    def neighbours(self, *, scope: Scope, id: int, radius: int = 2) -> list[Message]:
+        """Return a message of the user with up to ``radius`` messages before and after it, chronological."""
+        near = self._store.messages.neighbours([id], scope=scope, radius=radius)
+        return self._store.messages.get_many([place.id for place in near], scope=scope)
+
     # Bringing back
 
     def get_working_memory(self, *, scope: Scope, token_budget: int | None = None) -> list[Message]:
         """Return the current window: the newest messages within ``token_budget`` tokens, chronological."""
-        budget = self._budget.working if token_budget is None else token_budget
+        budget = self.budget.working if token_budget is None else token_budget
         return self._recaller.working(scope=scope, token_budget=budget)
 
     def get_short_term_memory(
@@ -126,7 +136,7 @@ class MemoryManager:
 
     def recall(self, *, scope: Scope, query: str, limit: int = 10) -> Recall:
         """Return what all tiers give for the query; it is embedded once. ``limit`` bounds the message hits."""
-        return self._recaller.recall(scope=scope, query=query, limit=limit, token_budget=self._budget.working)
+        return self._recaller.recall(scope=scope, query=query, limit=limit, token_budget=self.budget.working)
 
     def build_context(
         self,
@@ -137,7 +147,7 @@ class MemoryManager:
         system: str | None = None,
     ) -> Context:
         """Return the prompt for the next turn, within 60 % of the model's window, and its ledger."""
-        budget = self._budget if window_tokens is None else replace(self._budget, window_tokens=window_tokens)
+        budget = self.budget if window_tokens is None else replace(self.budget, window_tokens=window_tokens)
         recalled = self._recaller.for_prompt(scope=scope, query=query, token_budget=budget.total)
         return self._builder.build(
             system=system,
@@ -161,10 +171,16 @@ class MemoryManager:
         kind: MemoryKind = "fact",
         expires_at: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
+        origin: Origin = "user",
     ) -> Memory:
-        """Store something worth knowing; a repeat strengthens the memory that is there already."""
+        """Store something worth knowing; a repeat strengthens the memory. ``origin`` says who vouches for it."""
         return self._curator.remember(
-            scope=scope, content=content, kind=kind, expires_at=expires_at, metadata=metadata or {}
+            scope=scope,
+            content=content,
+            kind=kind,
+            expires_at=expires_at,
+            metadata=metadata or {},
+            origin=origin,
         )
 
     def memories(
@@ -179,10 +195,16 @@ class MemoryManager:
         return self._curator.find(scope=scope, kind=kind, include_inactive=include_inactive, as_of=as_of)
 
     def update_memory(
-        self, *, scope: Scope, id: int, content: str | None = None, kind: MemoryKind | None = None
+        self,
+        *,
+        scope: Scope,
+        id: int,
+        content: str | None = None,
+        kind: MemoryKind | None = None,
+        origin: Origin = "user",
     ) -> Memory:
         """Replace a memory's text or kind by a new version; the old one stays in its history."""
-        return self._curator.update(scope=scope, memory_id=id, content=content, kind=kind)
+        return self._curator.update(scope=scope, memory_id=id, content=content, kind=kind, origin=origin)
 
     def pin(self, *, scope: Scope, id: int, pinned: bool = True) -> Memory:
         """Pin a memory, so that it always enters and never retires; or let it go."""
@@ -241,6 +263,35 @@ class MemoryManager:
     def subagent_messages(self, *, run_id: int, user: str | None = None) -> list[SubAgentMessage]:
         """Return the whole trace of a run. Raises ``NotFoundError``."""
         return self._store.subagents.messages(run_id, user=user)
+
+    def start_run(self, run: SubAgentRun, *, scope: Scope) -> SubAgentRun:
+        """Open a sub-agent run and return it with its id; ``append_run_messages`` and ``finish_run`` follow."""
+        return self._runs.start(run, scope=scope)
+
+    def append_run_messages(self, steps: Sequence[SubAgentMessage], *, scope: Scope) -> list[SubAgentMessage]:
+        """Store complete steps of a run; they are durable on return. Raises ``NotFoundError``."""
+        return self._runs.append(steps, scope=scope)
+
+    def finish_run(self, run: SubAgentRun, *, scope: Scope) -> SubAgentRun:
+        """Close a run with the status, summary, error and tokens that ``run`` has. Raises ``NotFoundError``."""
+        return self._runs.finish(run, scope=scope)
+
+    def promote(
+        self,
+        *,
+        scope: Scope,
+        content: str | None = None,
+        kind: MemoryKind = "fact",
+        run_id: int | None = None,
+        message_id: int | None = None,
+    ) -> Memory:
+        """Make a memory of a run's summary or of a message: the only way for text of sub-agents and tools.
+
+        ``content`` says it in other words. The memory keeps its source's origin, and has ``metadata["promoted"]``.
+        """
+        return self._runs.promote(
+            scope=scope, content=content, kind=kind, run_id=run_id, message_id=message_id
+        )
 
     # Health
 
