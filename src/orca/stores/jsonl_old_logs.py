@@ -25,11 +25,15 @@ from orca.stores.jsonl_lines import message_line
 from orca.text.json_lines import parse_line
 from orca.text.normalize import clean
 from orca.text.plain_log import read_record
+from orca.text.times import optional_from_text, optional_to_text
 from orca.types import Message, Scope
 
 log = logging.getLogger("orca")
 
 INDEX_NAME = "old-logs.ids"
+
+Place = tuple[int, int, str | None]
+"""The id, position and time of a line."""
 
 
 @dataclass(slots=True)
@@ -45,7 +49,7 @@ class OldLogs:
         """Look at ``directory``, which need not exist."""
         self._directory = directory
         self._index = GrowingFile(directory / INDEX_NAME)
-        self._ids: dict[tuple[str, int], tuple[int, int]] = {}
+        self._ids: dict[tuple[str, int], Place] = {}
         self._files: dict[str, _Old] = {}
         self._found: dict[tuple[str, int], Message] = {}
         self.messages: dict[int, Message] = {}
@@ -67,7 +71,7 @@ class OldLogs:
     def number(self, *, after_id: int, after_position: Callable[[Scope], int], durable: bool) -> None:
         """Give ids and positions to the lines that wait. Raises ``OSError``."""
         waiting = [place for place in self._found if place not in self._ids]
-        numbered: dict[tuple[str, int], tuple[int, int]] = {}
+        numbered: dict[tuple[str, int], Place] = {}
         last_id = max(after_id, self.last_id)
         positions: dict[str, int] = {}
         for place in waiting:
@@ -78,11 +82,14 @@ class OldLogs:
             if before is None:
                 before = max(after_position(scope), self.last_positions.get(session, 0))
             positions[session] = before + 1
-            numbered[place] = (last_id, before + 1)
+            numbered[place] = (last_id, before + 1, optional_to_text(self._found[place].timestamp))
         if durable:
             lines = [
-                json.dumps({"file": name, "line": line, "id": number, "position": position}) + "\n"
-                for (name, line), (number, position) in numbered.items()
+                json.dumps(
+                    {"file": name, "line": line, "id": number, "position": position, "timestamp": time}
+                )
+                + "\n"
+                for (name, line), (number, position, time) in numbered.items()
             ]
             append_durably(self._index.path, "".join(lines).encode(), at=self._index.end)
             self._read_index()
@@ -92,7 +99,9 @@ class OldLogs:
 
     def remove(self, ids: set[int]) -> None:
         """Blank out the lines of messages. Raises ``OSError``."""
-        places = [place for place, (number, _) in self._ids.items() if number in ids and place in self._found]
+        places = [
+            place for place, (number, *_) in self._ids.items() if number in ids and place in self._found
+        ]
         for name in {name for name, _ in places}:
             path = self._directory / name
             lines = path.read_bytes().split(b"\n")
@@ -119,7 +128,7 @@ class OldLogs:
             self._files[name] = old
         if not lines:
             return
-        # Lines without a time get the file's, so that they do not change from reading to reading.
+        # Lines without a time get the file's when they are first read; it is kept with their ids.
         written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         for line in lines:
             old.lines += 1
@@ -131,15 +140,21 @@ class OldLogs:
         _, lines = self._index.changes()
         for line in lines:
             fields = json.loads(line)
-            self._ids[fields["file"], fields["line"]] = (fields["id"], fields["position"])
+            self._ids[fields["file"], fields["line"]] = (
+                fields["id"],
+                fields["position"],
+                fields["timestamp"],
+            )
             self.last_id = max(self.last_id, fields["id"])
 
     def _join(self) -> None:
         self.messages = {}
         for place, message in self._found.items():
             if place in self._ids:
-                number, position = self._ids[place]
-                self.messages[number] = replace(message, id=number, position=position)
+                number, position, time = self._ids[place]
+                self.messages[number] = replace(
+                    message, id=number, position=position, timestamp=optional_from_text(time)
+                )
                 session = message.session
                 self.last_positions[session] = max(self.last_positions.get(session, 0), position)
 
