@@ -52,6 +52,8 @@ class OldLogs:
         self._ids: dict[tuple[str, int], Place] = {}
         self._files: dict[str, _Old] = {}
         self._found: dict[tuple[str, int], Message] = {}
+        self._changed = False
+        self._waiting: list[tuple[str, int]] = []
         self.messages: dict[int, Message] = {}
         self.last_id = 0
         self.last_positions: dict[str, int] = {}
@@ -66,15 +68,14 @@ class OldLogs:
         if self._index.path.exists():
             self._read_index()
         self._join()
-        return any(place not in self._ids for place in self._found)
+        return bool(self._waiting)
 
     def number(self, *, after_id: int, after_position: Callable[[Scope], int], durable: bool) -> None:
         """Give ids and positions to the lines that wait. Raises ``OSError``."""
-        waiting = [place for place in self._found if place not in self._ids]
         numbered: dict[tuple[str, int], Place] = {}
         last_id = max(after_id, self.last_id)
         positions: dict[str, int] = {}
-        for place in waiting:
+        for place in self._waiting:
             session = self._found[place].session
             scope = Scope(session=session)
             last_id += 1
@@ -94,6 +95,7 @@ class OldLogs:
             append_durably(self._index.path, "".join(lines).encode(), at=self._index.end)
             self._read_index()
         self._ids.update(numbered)
+        self._changed = True
         self.last_id = max(self.last_id, last_id)
         self._join()
 
@@ -114,6 +116,7 @@ class OldLogs:
         self._join()
 
     def _forget(self, name: str) -> None:
+        self._changed = True
         self._files.pop(name, None)
         for place in [place for place in self._found if place[0] == name]:
             del self._found[place]
@@ -128,6 +131,7 @@ class OldLogs:
             self._files[name] = old
         if not lines:
             return
+        self._changed = True
         # Lines without a time get the file's when they are first read; it is kept with their ids.
         written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         for line in lines:
@@ -138,6 +142,7 @@ class OldLogs:
 
     def _read_index(self) -> None:
         _, lines = self._index.changes()
+        self._changed = self._changed or bool(lines)
         for line in lines:
             fields = json.loads(line)
             self._ids[fields["file"], fields["line"]] = (
@@ -148,6 +153,11 @@ class OldLogs:
             self.last_id = max(self.last_id, fields["id"])
 
     def _join(self) -> None:
+        """Give the lines their ids, where anything has changed since the last time."""
+        if not self._changed:
+            return
+        self._changed = False
+        self._waiting = [place for place in self._found if place not in self._ids]
         self.messages = {}
         for place, message in self._found.items():
             if place in self._ids:
