@@ -202,7 +202,7 @@ def _recaller(used: _Parts, recorder: Recorder) -> Recaller:
         recorder=recorder,
         queries=queries,
         messages=MessageSearch(used.store, background=background),
-        records=RecordSearch(used.store, background=background),
+        records=RecordSearch(used.store, clock=used.clock, background=background),
         counter=used.counter,
         clock=used.clock,
     )

@@ -43,7 +43,7 @@ def test_a_lone_fact_of_low_similarity_is_returned_and_relevant(store: SQLiteSto
     store.vectors.save_embedding("memory", [row], stored)
     query = np.zeros(8, dtype=np.float32)
     query[:2] = 0.18, np.sqrt(1 - 0.18**2)
-    hits = RecordSearch(store).search("memory", "hobbies", query, scope=SCOPE, limit=5)
+    hits = RecordSearch(store, clock=FixedClock()).search("memory", "hobbies", query, scope=SCOPE, limit=5)
     assert [hit.id for hit in relevant(hits)] == [row]
 
 
@@ -55,7 +55,7 @@ def test_nearer_is_better_and_scores_lie_between_0_and_1(store: SQLiteStore) -> 
     vectors = np.array([[c, np.sqrt(1 - c * c), 0, 0, 0, 0, 0, 0] for c in cosines], dtype=np.float32)
     store.vectors.save_embedding("memory", ids, vectors)
     query = np.eye(8, dtype=np.float32)[0]
-    hits = RecordSearch(store).search("memory", "unknown", query, scope=SCOPE, limit=5)
+    hits = RecordSearch(store, clock=FixedClock()).search("memory", "unknown", query, scope=SCOPE, limit=5)
     assert [hit.id for hit in hits] == [ids[1], ids[0], ids[2]]
     assert all(0 <= hit.score <= 1 for hit in hits)
     assert hits[0].lanes["dense"].score == pytest.approx(0.95, abs=1e-3)
@@ -65,7 +65,7 @@ def test_nearer_is_better_and_scores_lie_between_0_and_1(store: SQLiteStore) -> 
 def test_summaries_of_the_session_are_found_by_keyword(store: SQLiteStore) -> None:
     store.summaries.append(Summary(content="用户决定用PostgreSQL做后端数据库"), scope=SCOPE)
     store.summaries.append(Summary(content="用户聊了聊天气"), scope=SCOPE)
-    search = RecordSearch(store)
+    search = RecordSearch(store, clock=FixedClock())
     hits = search.search("summary", "后端用什么数据库", None, scope=SCOPE, limit=3)
     assert hits[0].content == "用户决定用PostgreSQL做后端数据库"
     assert hits[0].kind == "summary"
@@ -77,7 +77,9 @@ def test_summaries_of_the_session_are_found_by_keyword(store: SQLiteStore) -> No
 @pytest.mark.parametrize(("query", "limit"), [("", 3), ("tea", 0), ("tea", -1)])
 def test_nothing_asked_gives_nothing(store: SQLiteStore, query: str, limit: int) -> None:
     _remember(store, ["the user likes tea"])
-    assert RecordSearch(store).search("memory", query, None, scope=SCOPE, limit=limit) == []
+    assert (
+        RecordSearch(store, clock=FixedClock()).search("memory", query, None, scope=SCOPE, limit=limit) == []
+    )
 
 
 FACTS = [
@@ -98,7 +100,11 @@ def embedded() -> Iterator[tuple[RecordSearch, CentredEmbedder]]:
     store = SQLiteStore(":memory:", clock=FixedClock())
     _remember(store, FACTS, embedder)
     yield (
-        RecordSearch(store, background=Background(mean=UNRELATED_MEAN, deviation=UNRELATED_DEVIATION)),
+        RecordSearch(
+            store,
+            clock=FixedClock(),
+            background=Background(mean=UNRELATED_MEAN, deviation=UNRELATED_DEVIATION),
+        ),
         embedder,
     )
     store.close()

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from orca.errors import ConfigError, StoreUnavailableError
+from orca.memory.maintenance import is_expired
 from orca.memory.message_search import MessageSearch
 from orca.memory.query_embedding import QueryEmbedder
 from orca.memory.record_search import RecordSearch, record_hit
@@ -166,11 +167,19 @@ class Recaller:
             hits = self._records.search("memory", query, vector, scope=scope, limit=max_items)
         if vector is not None:
             return hits
-        used = self._store.memories.most_accessed(scope=scope, limit=max_items, now=self._clock.now())
-        return _filled(hits, [_recent(memory, rank) for rank, memory in enumerate(used, 1)], max_items)
+        return _filled(
+            hits,
+            [_recent(memory, rank) for rank, memory in enumerate(self._most_used(scope, max_items), 1)],
+            max_items,
+        )
+
+    def _most_used(self, scope: Scope, limit: int) -> list[Memory]:
+        now = self._clock.now()
+        first = self._store.memories.most_accessed(scope=scope, limit=limit, now=now)
+        return [memory for memory in first if not is_expired(memory, now)]
 
     def _with_pinned(self, scope: Scope, hits: list[Hit]) -> list[Hit]:
-        first = self._store.memories.most_accessed(scope=scope, limit=PINNED_ITEMS, now=self._clock.now())
+        first = self._most_used(scope, PINNED_ITEMS)
         pinned = {memory.id: _recent(memory, rank) for rank, memory in enumerate(first, 1) if memory.pinned}
         found = [replace(hit, relevance=1.0) if hit.id in pinned else hit for hit in hits]
         return found + [hit for hit in pinned.values() if hit.id not in {hit.id for hit in found}]

@@ -19,20 +19,25 @@ from orca.memory.fusion import (
     share_of_best,
 )
 from orca.memory.lexical import place_rows, score_rows
+from orca.memory.maintenance import is_expired
 from orca.memory.relevance import Background, background_of, relevance
 from orca.memory.retrieval_constants import CANDIDATES
-from orca.protocols import Store
+from orca.protocols import Clock, Store
 from orca.text.analysis import query_terms
 from orca.text.small_talk import is_small_talk
 from orca.types import Hit, KeywordResult, Lane, Memory, Placement, Scope, Summary
+
+READ = 20
+"""Ranked rows that are read at a time, until there are as many hits as asked for."""
 
 
 class RecordSearch:
     """Finds a session's summaries and a user's memories by keywords and by meaning. Thread-safe, holds no state."""
 
-    def __init__(self, store: Store, *, background: Background | None = None) -> None:
+    def __init__(self, store: Store, *, clock: Clock, background: Background | None = None) -> None:
         """``background`` is known for an embedder that was measured; None learns it from the rows found."""
         self._store = store
+        self._clock = clock
         self._background = background
 
     def search(
@@ -46,6 +51,7 @@ class RecordSearch:
     ) -> list[Hit]:
         """Return the best ``limit`` hits, best first; none for a limit below 1 or where neither lane finds a row.
 
+        A memory whose time is over is not found.
         ``query_vector`` is the query's unit vector float32 ``[dimensions]``; without it keywords serve alone.
         Each hit's ``relevance`` says whether it should enter a prompt unasked.
         """
@@ -58,14 +64,26 @@ class RecordSearch:
         near: list[tuple[int, float]] = []
         if query_vector is not None and self._store.vectors.available:
             near = self._store.vectors.search_similar(record, query_vector, scope=scope, limit=width)
-        ranked = rank_records(terms, keyword, near, background=self._background)[:limit]
+        ranked = rank_records(terms, keyword, near, background=self._background)
         if is_small_talk(query):
             ranked = [replace(place, relevance=0.0) for place in ranked]
+        hits: list[Hit] = []
+        for start in range(0, len(ranked), READ):
+            hits += self._hits(record, ranked[start : start + READ], scope)
+            if len(hits) >= limit:
+                break
+        return hits[:limit]
+
+    def _hits(
+        self, record: Literal["summary", "memory"], ranked: Sequence[Ranked], scope: Scope
+    ) -> list[Hit]:
+        now = self._clock.now()
         found = {row.id: row for row in self._rows(record, [place.id for place in ranked], scope)}
         return [
-            record_hit(found[place.id], score=place.score, lanes=place.lanes, relevance=place.relevance)
+            record_hit(row, score=place.score, lanes=place.lanes, relevance=place.relevance)
             for place in ranked
-            if place.id in found
+            if (row := found.get(place.id)) is not None
+            and not (isinstance(row, Memory) and is_expired(row, now))
         ]
 
     def _rows(
