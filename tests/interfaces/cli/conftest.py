@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from orca.interfaces.cli import i18n
 from orca.interfaces.cli.main import app
+
+COMMAND = typer.main.get_command(app)
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Orca:
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for name in ("SILICONFLOW_API_KEY", "ORCA_LANG", "LC_ALL", "LC_MESSAGES", "ORCA_STORAGE_URL"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("typer.testing._get_command", lambda _: COMMAND)  # built once, not for every call
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("ORCA_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ORCA_EMBEDDING_PROVIDER", "off")

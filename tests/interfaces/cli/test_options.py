@@ -37,6 +37,21 @@ def test_a_backup_of_nothing_makes_no_file(orca: Orca, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.case(33)
+@pytest.mark.parametrize("words", [*NEEDS_A_STORE, ["memories", "add", "x"]], ids=" ".join)
+def test_a_store_that_cannot_be_opened_is_no_empty_store(
+    orca: Orca, tmp_path: Path, words: list[str]
+) -> None:
+    orca.db.write_bytes(b"no database at all" * 400)
+    outcome = orca(*words)
+    if words == ["status"]:
+        assert (outcome.code, "degraded" in outcome.out) == (0, True)
+    else:
+        assert (outcome.code, outcome.out) == (1, "")
+        assert str(orca.db) in outcome.err
+    assert orca.db.read_bytes().startswith(b"no database at all")
+
+
 def test_the_configured_store_is_checked_too(
     orca: Orca, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

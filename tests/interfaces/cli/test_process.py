@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.interfaces.cli.conftest import Orca
 
 ORCA = [sys.executable, "-c", "from orca.interfaces.cli.main import main; main()"]
 
@@ -53,7 +56,34 @@ def test_a_reader_that_leaves_early_causes_no_traceback(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_the_demo_recalls_its_answers_from_nothing(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
+    db = tmp_path / "chat.db"
+    words = [*ORCA, "chat", "--db", str(db), "--session", "talk"]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write("I keep bees in the garden.\n")
+        process.stdin.flush()
+        assert "Kept" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, noise = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "what was done is kept" in noise
+    assert "Traceback" not in noise
+    [message] = Orca(db).json("sessions", "show", "talk")["messages"]
+    assert message["content"] == "I keep bees in the garden."
+
+
+def test_the_demo_recalls_its_answers_from_nothing(tmp_path: Path, orca: Orca) -> None:
     db = tmp_path / "demo.db"
     done = run(tmp_path, "demo", "--db", str(db), "--json", ORCA_EMBEDDING_PROVIDER="siliconflow")
     facts = json.loads(done.stdout)
@@ -64,7 +94,5 @@ def test_the_demo_recalls_its_answers_from_nothing(tmp_path: Path) -> None:
     assert facts["context"]["tokens"] <= facts["context"]["budget"]
     assert facts["run"]["agent"] == "coder"
     assert facts["trace_messages"] > 1
-    again = run(tmp_path, "demo", "--db", str(db))
-    assert again.returncode == 1
-    recalled = run(tmp_path, "recall", "猫对什么过敏？", "--db", str(db), "--json")
-    assert json.loads(recalled.stdout)["hits"]
+    assert orca.run("demo", "--db", str(db)).code == 1
+    assert Orca(db).json("recall", "猫对什么过敏？")["hits"]

@@ -44,7 +44,7 @@ def chat(
         raise ConfigError(t("--json needs --once: a conversation is not one document"))
     session = cli.options.session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     scope = cli.scope_of(session)
-    with cli.memory(create=True) as memory:
+    with cli.memory(create=True, stand_in=True) as memory:
         if once is not None:
             return _once(cli, memory, scope, clean(once))
         _greet(cli, scope)

@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 def status(cli: Cli) -> int | None:
     """Show what is stored, what waits and why, and what is missing."""
-    with cli.memory() as memory:
+    with cli.memory(stand_in=True) as memory:
         found = memory.status()
     if cli.json:
         return cli.finish(found)

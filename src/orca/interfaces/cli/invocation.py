@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from orca.config import Settings, load_settings
-from orca.errors import ConfigError, NotFoundError
+from orca.errors import ConfigError, NotFoundError, StoreUnavailableError
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.output import note, print_json
 from orca.values import is_file_url, storage_url
@@ -74,11 +74,18 @@ class Cli:
 
     @contextmanager
     def memory(
-        self, *, create: bool = False, url: str | None = None, settings: Settings | None = None
+        self,
+        *,
+        create: bool = False,
+        stand_in: bool = False,
+        url: str | None = None,
+        settings: Settings | None = None,
     ) -> Iterator[MemoryManager]:
         """Open the memory for a block. Without ``create`` a file that is not there is an error, and stays absent.
 
-        ``url`` and ``settings`` stand in for those that were given or configured.
+        A store that cannot be opened is an error too, unless ``stand_in`` allows the empty one that the library
+        then puts in its place: for a command, an empty answer would look like the truth. ``url`` and ``settings``
+        stand in for those that were given or configured.
         """
         if not create:
             self.require_store()
@@ -86,6 +93,8 @@ class Cli:
         from orca.wiring import open_memory
 
         with open_memory(url or self.url, settings=settings or self.settings) as memory:
+            if not stand_in and is_file_url(url or self.url):
+                _refuse_stand_in(memory)
             yield memory
 
     def require_store(self) -> None:
@@ -114,3 +123,9 @@ class Cli:
     def note(self, text: str) -> None:
         """Say something about the work itself, on standard error."""
         note(text)
+
+
+def _refuse_stand_in(memory: MemoryManager) -> None:
+    status = memory.status()
+    if not is_file_url(status.location):
+        raise StoreUnavailableError("; ".join(status.degraded) or None)
