@@ -8,6 +8,7 @@ because the command line reads its language from here before it does anything el
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 import re
@@ -194,9 +195,6 @@ def _table(value: Any, where: str) -> dict[str, Any]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    # Only a wrong setting needs it, and it is slow to import.
-    import difflib
-
     known = list(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
     return f'; did you mean "{near[0]}"? Known: {", ".join(known)}'
