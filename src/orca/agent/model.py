@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from orca.protocols import ChatModel, Completion
 
@@ -96,6 +96,7 @@ class ModelSession(Protocol):
         ...
 
 
+@runtime_checkable
 class StreamingModel(Protocol):
     """A chat model that streams and calls tools. It belongs to no event loop."""
 
@@ -146,6 +147,11 @@ class CompletingModel:
         if completion.text:
             yield Piece("text", completion.text)
         yield _reply(completion)
+
+
+def as_streaming(model: StreamingModel | ChatModel) -> StreamingModel:
+    """Return the model as one that streams."""
+    return model if isinstance(model, StreamingModel) else CompletingModel(model)
 
 
 def _reply(completion: Completion) -> Reply:

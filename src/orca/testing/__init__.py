@@ -2,8 +2,10 @@
 
 from orca.testing.doubles import FakeEmbedder, FixedClock, ScriptedModel, fake_vector
 from orca.testing.server import Reply, Request, ScriptedServer, chat_reply
+from orca.testing.streaming import DONE, chunk, stream_reply, tool_call
 
 __all__ = [
+    "DONE",
     "FakeEmbedder",
     "FixedClock",
     "Reply",
@@ -11,5 +13,8 @@ __all__ = [
     "ScriptedModel",
     "ScriptedServer",
     "chat_reply",
+    "chunk",
     "fake_vector",
+    "stream_reply",
+    "tool_call",
 ]

@@ -70,6 +70,7 @@ class ScriptedServer:
         self.max_inputs = max_inputs
         self.requests: list[Request] = []
         self._script: deque[Answer] = deque()
+        self._otherwise: Callable[[Request], Reply | None] | None = None
         self._lock = threading.Lock()
         self.closing = threading.Event()
         self.received = threading.Condition(self._lock)
@@ -93,6 +94,13 @@ class ScriptedServer:
         """The address as clients want it."""
         return f"{self.url}/v1"
 
+    def otherwise(self, answer: Callable[[Request], Reply | None]) -> None:
+        """Let a function answer whatever the script does not; None leaves a request to the default.
+
+        For conversations whose requests come in an order that is not fixed, such as those of parallel sub-agents.
+        """
+        self._otherwise = answer
+
     def script(self, *answers: Answer) -> None:
         """Add answers to the next requests, in order."""
         with self._lock:
@@ -114,7 +122,7 @@ class ScriptedServer:
         """Record a request and return its answer."""
         with self.received:
             self.requests.append(request)
-            answer = self._script.popleft() if self._script else None
+            answer = self._script.popleft() if self._script else self._otherwise
             self.received.notify_all()
         if callable(answer):
             answer = answer(request)

@@ -1,0 +1,137 @@
+"""Sub-agents as a tool: ``agent_call(agent, task)``, and which agents may call which."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from orca.agent.agent_spec import AgentSpec
+from orca.agent.memory_tools import memory_tools
+from orca.agent.model import StreamingModel, as_streaming
+from orca.agent.step_loop import Limits
+from orca.agent.sub_agent_work import SubAgentWork
+from orca.agent.tools import Tool, ToolBox, ToolContext
+from orca.agent.writing import to_the_end
+from orca.errors import ConfigError, ToolError
+from orca.memory.manager import MemoryManager
+from orca.types import Scope, SubAgentRun
+
+LEFT_BEHIND = "the process ended while it ran"
+"""The error of a run that nobody finished."""
+
+
+class SubAgents:
+    """The agents that may be called, and how a call goes."""
+
+    def __init__(
+        self,
+        memory: MemoryManager,
+        specs: Iterable[AgentSpec],
+        *,
+        model: StreamingModel,
+        limits: Limits,
+        max_depth: int,
+    ) -> None:
+        """Check the declarations. Raises ``ConfigError`` for a name twice, or one that names no agent."""
+        self._memory = memory
+        self._model = model
+        self._limits = limits
+        self._max_depth = max_depth
+        self._specs: dict[str, AgentSpec] = {}
+        for spec in specs:
+            if spec.name in self._specs:
+                raise ConfigError(f"there are two agents named {spec.name!r}")
+            self._specs[spec.name] = spec
+        for spec in self._specs.values():
+            ToolBox(self._tools_of(spec, depth=1))
+            if unknown := [name for name in spec.agents if name not in self._specs]:
+                raise ConfigError(f"agent {spec.name}: there is no agent {', '.join(unknown)} to call")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all agents."""
+        return tuple(self._specs)
+
+    def tools(self, names: Sequence[str], *, depth: int) -> tuple[Tool, ...]:
+        """Return ``agent_call`` for an agent at ``depth`` that may call ``names``; nothing where it may not."""
+        callable_names = [name for name in names if name in self._specs]
+        if not callable_names or depth >= self._max_depth:
+            return ()
+        about = "\n".join(
+            f"- {name}: {self._specs[name].description}".rstrip(": ") for name in callable_names
+        )
+        properties = {
+            "agent": {"type": "string", "enum": callable_names, "description": "Which agent."},
+            "task": {
+                "type": "string",
+                "description": "The whole task, with everything it needs to know: it sees nothing else.",
+            },
+        }
+
+        async def call(arguments: Any, context: ToolContext) -> str:
+            name, task = arguments.get("agent"), arguments.get("task")
+            if name not in callable_names:
+                raise ToolError(f"there is no agent {name!r}; there are: {', '.join(callable_names)}")
+            if not isinstance(task, str) or not task.strip():
+                raise ToolError("task: say in words what the agent shall do")
+            return await self.call(self._specs[name], task, context)
+
+        return (
+            Tool(
+                name="agent_call",
+                description=f"Give a task to another agent and get its report. Several may run at once.\n{about}",
+                parameters={
+                    "type": "object",
+                    "properties": properties,
+                    "required": ["agent", "task"],
+                    "additionalProperties": False,
+                },
+                handler=call,
+                timeout_seconds=None,  # each agent has its own
+            ),
+        )
+
+    async def call(self, spec: AgentSpec, task: str, context: ToolContext) -> str:
+        """Run an agent and return its report, however the run ends; cancellation alone is passed on."""
+        opened = SubAgentRun(
+            agent=spec.name,
+            task=task,
+            parent_message_id=context.message_id,
+            parent_run_id=context.run_id,
+        )
+        run = await to_the_end(asyncio.to_thread(self._memory.start_run, opened, scope=context.scope))
+        work = SubAgentWork(
+            self._memory,
+            spec,
+            run,
+            context,
+            model=self._model if spec.model is None else as_streaming(spec.model),
+            tools=ToolBox(self._tools_of(spec, depth=context.depth + 1)),
+            limits=replace(
+                self._limits,
+                steps=spec.max_steps,
+                total_tokens=spec.max_tokens,
+                window_tokens=spec.window_tokens or self._limits.window_tokens,
+            ),
+        )
+        return await work.carry_out()
+
+    async def close_left(self, scope: Scope) -> None:
+        """Mark runs of the session as cancelled that a process left behind when it ended.
+
+        Called at the beginning of a turn: none of this process is under way in the session then. One of another
+        process gets its true ending when that process writes it.
+        """
+        if not self._specs:
+            return
+        runs = await asyncio.to_thread(self._memory.subagent_runs, scope=scope)
+        for run in runs:
+            if run.status == "running":
+                ended = replace(run, status="cancelled", error=LEFT_BEHIND)
+                await to_the_end(asyncio.to_thread(self._memory.finish_run, ended, scope=scope))
+
+    def _tools_of(self, spec: AgentSpec, *, depth: int) -> list[Tool | Callable[..., Any]]:
+        reading = memory_tools(read_only=True) if spec.read_memory else ()
+        return [*reading, *spec.tools, *self.tools(spec.agents, depth=depth)]
