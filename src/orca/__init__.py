@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Context,
         ContextOverflowError,
         Hit,
+        LLMAgent,
         Memory,
         MemoryManager,
         Message,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         StoreError,
         TokenBudget,
         ToolError,
+        open_agent,
         open_memory,
     )
 
@@ -34,6 +36,7 @@ __all__ = [
     "Context",
     "ContextOverflowError",
     "Hit",
+    "LLMAgent",
     "Memory",
     "MemoryManager",
     "Message",
@@ -45,6 +48,7 @@ __all__ = [
     "StoreError",
     "TokenBudget",
     "ToolError",
+    "open_agent",
     "open_memory",
 ]
 

@@ -1,5 +1,6 @@
 """The public names, gathered. ``orca`` hands them out from here on first use."""
 
+from orca.agent.llm_agent import LLMAgent
 from orca.errors import (
     ConfigError,
     ContextOverflowError,
@@ -12,7 +13,7 @@ from orca.errors import (
 from orca.memory.async_memory import AsyncMemory
 from orca.memory.manager import MemoryManager
 from orca.types import Context, Hit, Memory, Message, Recall, Scope, TokenBudget
-from orca.wiring import open_memory
+from orca.wiring import open_agent, open_memory
 
 __all__ = [
     "AsyncMemory",
@@ -20,6 +21,7 @@ __all__ = [
     "Context",
     "ContextOverflowError",
     "Hit",
+    "LLMAgent",
     "Memory",
     "MemoryManager",
     "Message",
@@ -31,5 +33,6 @@ __all__ = [
     "StoreError",
     "TokenBudget",
     "ToolError",
+    "open_agent",
     "open_memory",
 ]

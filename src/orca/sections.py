@@ -94,6 +94,13 @@ class LLMSettings:
     timeout_seconds: float = field(
         default=60.0, metadata=_key(values.number(0, 3600), "How long one request may take.")
     )
+    replay_reasoning: bool = field(
+        default=False,
+        metadata=_key(
+            values.boolean(),
+            "Send a turn's thinking back with its tool calls, as some reasoning models need; others refuse it.",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +146,20 @@ class CLISettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSettings:
+    """``[tools]``: the tools that come with Orca."""
+
+    workspace: str = field(
+        default="",
+        metadata=_key(
+            values.directory(),
+            "Directory in which the agent may list, read, search and, when you allow it, write files; "
+            "absent: it gets no file tools.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
     """``[agents.NAME]``: a sub-agent that the main agent may call."""
 
@@ -146,6 +167,34 @@ class AgentSettings:
         default=None, metadata=_key(values.text(), "Its chat model; absent: the one of `[llm]`.")
     )
     prompt: str = field(default="", metadata=_key(values.text(), "Its system prompt."))
+    description: str = field(
+        default="", metadata=_key(values.text(), "What it is good at, for the agent that may call it.")
+    )
+    tools: tuple[str, ...] = field(
+        default=(), metadata=_key(values.texts(), "Names of the tools that it may use.")
+    )
+    agents: tuple[str, ...] = field(
+        default=(), metadata=_key(values.texts(), "Names of the agents that it may call in turn.")
+    )
+    max_steps: int = field(
+        default=16,
+        metadata=_key(values.integer(1, 1000), "How often it may call tools; then it has to answer without."),
+    )
+    timeout: float = field(
+        default=600.0, metadata=_key(values.number(0, 86_400), "How many seconds it may take.")
+    )
+    max_tokens: int = field(
+        default=500_000,
+        metadata=_key(
+            values.integer(1, 1_000_000_000), "How many tokens its prompts and replies may add up to."
+        ),
+    )
+    read_memory: bool = field(
+        default=False,
+        metadata=_key(
+            values.boolean(), "Whether it may search the user's long-term memory; it can never write there."
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,5 +210,13 @@ class MCPServerSettings:
         metadata=_key(values.secret_texts(), "Environment variables for it; never shown."),
     )
     url: str | None = field(
-        default=None, metadata=_key(values.text(), "Address of a server that runs already.")
+        default=None,
+        metadata=_key(values.text(), "Address of a server that runs already and speaks streamable HTTP."),
+    )
+    headers: Mapping[str, Secret] = field(
+        default_factory=dict,
+        metadata=_key(values.secret_texts(), "HTTP headers for it, such as `Authorization`; never shown."),
+    )
+    timeout_seconds: float = field(
+        default=60.0, metadata=_key(values.number(0, 3600), "How long one call of its tools may take.")
     )

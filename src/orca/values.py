@@ -112,6 +112,17 @@ def integer(low: int, high: int) -> Kind:
     return Kind(f"a whole number from {low} to {high}", check, int)
 
 
+def boolean() -> Kind:
+    """Take true or false."""
+
+    def read(text: str) -> Any:
+        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
+            text.strip().lower(), text
+        )
+
+    return Kind("true or false", lambda value: _need(isinstance(value, bool), value) is True, read)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -155,6 +166,15 @@ def storage_url() -> Kind:
 
     # Secret in the sense that a refused address is not repeated: it may carry a password.
     return Kind("the path of a file, :memory: or postgresql://…", check, secret=True, path=True)
+
+
+def directory() -> Kind:
+    """Take the path of a directory."""
+    return Kind(
+        "the path of a directory",
+        lambda value: _need(isinstance(value, str) and value.strip() and "\0" not in value, value),
+        path=True,
+    )
 
 
 def secret() -> Kind:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from orca.agent import connect
+from orca.agent.agent_spec import AgentSpec
+from orca.agent.llm_agent import LLMAgent
+from orca.agent.model import StreamingModel
+from orca.agent.tools import Confirm, Tool, ToolBox, nobody_confirms
 from orca.config import Settings, load_settings
 from orca.embedders.caching import CachingEmbedder
 from orca.embedders.centred import UNRELATED_DEVIATION, UNRELATED_MEAN, CentredEmbedder
@@ -258,6 +264,87 @@ def _configured_embedder(settings: Settings) -> Embedder | None:
         document_prefix=settings.embedding.document_prefix,
         timeout=settings.embedding.timeout_seconds,
     )
+
+
+def open_agent(
+    memory: MemoryManager | None = None,
+    *,
+    settings: Settings | None = None,
+    model: StreamingModel | ChatModel | str | None = None,
+    tools: Iterable[Tool | Callable[..., Any]] = (),
+    agents: Iterable[AgentSpec] | _Default = CONFIGURED,
+    system: str | None = None,
+    confirm: Confirm = nobody_confirms,
+    window_tokens: int | None = None,
+) -> LLMAgent:
+    """Open an agent over a memory, with what is configured around it.
+
+    Args:
+        memory: The memory; None opens the configured one, to be closed as ``agent.memory.close()``.
+        settings: What to use in place of ``config.toml`` and the environment.
+        model: The model, or its name at ``llm.base_url``; None is ``llm.model``.
+        tools: What the agent may call. ``[agents.NAME] tools`` picks from these by name.
+        agents: Its sub-agents; by default those of ``[agents.NAME]``.
+        system: Its system prompt; None for the default one.
+        confirm: Asks the person in front about calls of tools that want it; the default refuses them.
+        window_tokens: The model's window; None is ``llm.window_tokens``.
+
+    Raises ``ConfigError`` where no model is configured, and for settings that cannot be used.
+
+    """
+    settings = settings or load_settings()
+    chat = settings.llm.model if model is None else model
+    if chat is None:
+        raise ConfigError(
+            f"no chat model is configured: name one under [llm] model in {settings.home / 'config.toml'}"
+        )
+    box = ToolBox(tools)
+    return LLMAgent(
+        memory if memory is not None else open_memory(settings=settings),
+        model=_streaming(chat, settings) if isinstance(chat, str) else chat,
+        tools=box,
+        agents=_configured_agents(settings, box) if isinstance(agents, _Default) else agents,
+        system=system,
+        confirm=confirm,
+        window_tokens=window_tokens or settings.llm.window_tokens,
+    )
+
+
+def _streaming(model: str, settings: Settings) -> StreamingModel:
+    return connect(
+        model,
+        base_url=settings.llm.base_url,
+        api_key=settings.llm_key,
+        timeout=settings.llm.timeout_seconds,
+        replay_reasoning=settings.llm.replay_reasoning,
+    )
+
+
+def _configured_agents(settings: Settings, tools: ToolBox) -> list[AgentSpec]:
+    """Return the agents of ``[agents.NAME]``. Raises ``ConfigError`` for a tool that there is not."""
+    specs = []
+    for name, given in settings.agents.items():
+        picked = {label: tools.get(label) for label in given.tools}
+        if missing := [label for label, tool in picked.items() if tool is None]:
+            known = ", ".join(tools.names) or "none"
+            raise ConfigError(
+                f"[agents.{name}] tools: there is no tool {', '.join(missing)}; there are: {known}"
+            )
+        specs.append(
+            AgentSpec(
+                name=name,
+                description=given.description,
+                model=None if given.model is None else _streaming(given.model, settings),
+                prompt=given.prompt,
+                tools=[tool for tool in picked.values() if tool is not None],
+                agents=given.agents,
+                max_steps=given.max_steps,
+                timeout_seconds=given.timeout,
+                max_tokens=given.max_tokens,
+                read_memory=given.read_memory,
+            )
+        )
+    return specs
 
 
 def _configured_model(settings: Settings) -> ChatModel | None:
