@@ -32,6 +32,7 @@ from orca.sections import (
     SiliconFlowSettings,
     StorageSettings,
     TokenSettings,
+    ToolSettings,
 )
 from orca.values import Secret, language_of
 
@@ -58,6 +59,7 @@ class Settings:
     llm: LLMSettings = field(default_factory=LLMSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
     tokens: TokenSettings = field(default_factory=TokenSettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
     cli: CLISettings = field(default_factory=CLISettings)
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     mcp_servers: Mapping[str, MCPServerSettings] = field(default_factory=dict)
@@ -104,7 +106,7 @@ def load_settings(*, home: str | Path | None = None, environ: Mapping[str, str] 
     path = directory / "config.toml"
     given = _from_file(path)
     _warn_if_exposed(path, given)
-    _resolve_path(given, directory)
+    _resolve_paths(given, directory)
     for name, origin in _from_environment(environ, given):
         given.setdefault(name, {}).update(origin)
     given_sections: dict[str, Any] = {
@@ -144,6 +146,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "llm": LLMSettings,
     "memory": MemorySettings,
     "tokens": TokenSettings,
+    "tools": ToolSettings,
     "cli": CLISettings,
 }
 _TABLES: Mapping[str, type[Any]] = {"agents": AgentSettings, "mcp_servers": MCPServerSettings}
@@ -200,12 +203,13 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f'; did you mean "{near[0]}"? Known: {", ".join(known)}'
 
 
-def _resolve_path(given: dict[tuple[str, str], _Keys], directory: Path) -> None:
+def _resolve_paths(given: dict[tuple[str, str], _Keys], directory: Path) -> None:
     """Let a relative path in the file start at the file's directory, wherever Orca is started."""
-    url = given.get(("storage", ""), {}).get("url")
-    if url and isinstance(url.value, str) and url.value.strip() and values.is_file_url(url.value):
-        resolved = str(directory / Path(url.value).expanduser())
-        given["storage", ""]["url"] = replace(url, value=resolved)
+    for section, key in (("storage", "url"), ("tools", "workspace")):
+        path = given.get((section, ""), {}).get(key)
+        if path and isinstance(path.value, str) and path.value.strip() and values.is_file_url(path.value):
+            resolved = str(directory / Path(path.value).expanduser())
+            given[section, ""][key] = replace(path, value=resolved)
 
 
 def _from_environment(
@@ -289,7 +293,7 @@ def _warn_if_exposed(path: Path, given: Mapping[tuple[str, str], _Keys]) -> None
     """Warn once a process when others on this machine can read the keys in the file."""
     if os.name != "posix" or path in _exposed:
         return
-    secrets = any(name in ("api_key", "env") for keys in given.values() for name in keys)
+    secrets = any(name in ("api_key", "env", "headers") for keys in given.values() for name in keys)
     if secrets and path.stat().st_mode & stat.S_IROTH:
         _exposed.add(path)
         logger.warning(

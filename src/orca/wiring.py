@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from orca.agent import connect
 from orca.agent.agent_spec import AgentSpec
+from orca.agent.file_tools import file_tools
 from orca.agent.llm_agent import LLMAgent
 from orca.agent.model import StreamingModel
 from orca.agent.tools import Confirm, Tool, ToolBox, nobody_confirms
@@ -283,7 +285,9 @@ def open_agent(
         memory: The memory; None opens the configured one, to be closed as ``agent.memory.close()``.
         settings: What to use in place of ``config.toml`` and the environment.
         model: The model, or its name at ``llm.base_url``; None is ``llm.model``.
-        tools: What the agent may call. ``[agents.NAME] tools`` picks from these by name.
+        tools: What the agent may call, beside the file tools of ``[tools] workspace`` and the tools of
+            ``[mcp_servers.NAME]``, which are started here; a name given here comes before theirs.
+            ``[agents.NAME] tools`` picks from all of them by name, or by pattern as ``files__*``.
         agents: Its sub-agents; by default those of ``[agents.NAME]``.
         system: Its system prompt; None for the default one.
         confirm: Asks the person in front about calls of tools that want it; the default refuses them.
@@ -298,7 +302,8 @@ def open_agent(
         raise ConfigError(
             f"no chat model is configured: name one under [llm] model in {settings.home / 'config.toml'}"
         )
-    box = ToolBox(tools)
+    given = ToolBox(tools)
+    box = ToolBox([*given, *(tool for tool in _configured_tools(settings) if given.get(tool.name) is None)])
     return LLMAgent(
         memory if memory is not None else open_memory(settings=settings),
         model=_streaming(chat, settings) if isinstance(chat, str) else chat,
@@ -320,12 +325,31 @@ def _streaming(model: str, settings: Settings) -> StreamingModel:
     )
 
 
+def _configured_tools(settings: Settings) -> list[Tool]:
+    """Return the file tools and the tools of the MCP servers, as far as they are configured."""
+    workspace = settings.tools.workspace
+    configured = file_tools(workspace, closed=[settings.home]) if workspace else []
+    if settings.mcp_servers:
+        # Needs an extra, and takes a second to import.
+        from orca.agent.mcp_tools import mcp_tools
+
+        configured += mcp_tools(settings).tools()
+    return configured
+
+
 def _configured_agents(settings: Settings, tools: ToolBox) -> list[AgentSpec]:
     """Return the agents of ``[agents.NAME]``. Raises ``ConfigError`` for a tool that there is not."""
     specs = []
     for name, given in settings.agents.items():
-        picked = {label: tools.get(label) for label in given.tools}
-        if missing := [label for label, tool in picked.items() if tool is None]:
+        picked = {label: fnmatch.filter(tools.names, label) for label in given.tools}
+        missing = [label for label, names in picked.items() if not names]
+        # The tools of a server that is down are missing for a while; that is no mistake in the settings.
+        waiting = [
+            label for label in missing if label.startswith(tuple(f"{one}__" for one in settings.mcp_servers))
+        ]
+        if waiting:
+            logger.warning("[agents.%s] goes without %s: the server is down", name, ", ".join(waiting))
+        if missing := [label for label in missing if label not in waiting]:
             known = ", ".join(tools.names) or "none"
             raise ConfigError(
                 f"[agents.{name}] tools: there is no tool {', '.join(missing)}; there are: {known}"
@@ -336,7 +360,7 @@ def _configured_agents(settings: Settings, tools: ToolBox) -> list[AgentSpec]:
                 description=given.description,
                 model=None if given.model is None else _streaming(given.model, settings),
                 prompt=given.prompt,
-                tools=[tool for tool in picked.values() if tool is not None],
+                tools=[tool for tool in tools if any(tool.name in names for names in picked.values())],
                 agents=given.agents,
                 max_steps=given.max_steps,
                 timeout_seconds=given.timeout,

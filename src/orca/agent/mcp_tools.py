@@ -1,0 +1,210 @@
+"""Tools from MCP servers, through the official client. Needs the extra ``mcp``.
+
+An agent may be used from one event loop after another, and a session with a server belongs to the loop that opened
+it. So all sessions live on one loop in a thread of their own, and calls come to it from wherever the agent runs.
+
+A server that is down never ends a turn. Down when tools are asked for: it is left out, with a warning. Gone later: a
+call starts it again, or gets a result that says why it could not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from orca.agent.tools import Tool, ToolContext
+from orca.config import Settings
+from orca.errors import MissingExtraError, ToolError
+from orca.sections import MCPServerSettings
+
+try:
+    from mcp_types import CallToolResult
+    from mcp_types import Tool as ServerTool
+
+    from orca.agent import mcp_results
+    from orca.agent.mcp_connection import MAX_TOOLS, Connection, Progress
+except ImportError as missing:
+    if (missing.name or "").partition(".")[0] not in ("mcp", "mcp_types", "httpx2", "anyio"):
+        raise
+    raise MissingExtraError(
+        "an MCP server is configured and the client for it is not installed; run: pip install 'orca-agent[mcp]'"
+    ) from missing
+
+logger = logging.getLogger("orca")
+
+CLOSE_SECONDS = 15.0
+"""Longest wait for servers to stop. The SDK gives a process 2 seconds to go by itself, 2 after SIGTERM, then kills."""
+
+Value = TypeVar("Value")
+
+
+def mcp_tools(settings: Settings) -> MCPServers:
+    """Return the servers of ``[mcp_servers.*]``; nothing is started yet. Raises ``ConfigError``."""
+    return MCPServers(settings.mcp_servers)
+
+
+class MCPServers:
+    """Servers and their tools, for an agent and its sub-agents. Thread-safe; close it when the agent is closed.
+
+    What is never closed is stopped when the object is collected or the interpreter ends.
+    """
+
+    def __init__(self, servers: Mapping[str, MCPServerSettings]) -> None:
+        """Start nothing yet. Raises ``ConfigError`` for a server with neither or both of ``command`` and ``url``."""
+        self._connections = {name: Connection(name, settings) for name, settings in servers.items()}
+        self._thread = _LoopThread(list(self._connections.values()))
+        self._stop_forgotten = weakref.finalize(self, self._thread.close)
+        self.warnings: tuple[str, ...] = ()
+        """What ``tools`` had to leave out, and why."""
+
+    def tools(self) -> list[Tool]:
+        """Return the tools of all servers that can be had: servers in their order, their tools by name.
+
+        Starts the servers, all at once, and blocks until each has answered or its time is over
+        (``START_SECONDS``); in a coroutine use ``await asyncio.to_thread(servers.tools)``. Each server that is left
+        out, and each tool, is a warning.
+        """
+        if not self._connections:
+            return []
+        offered = self._thread.submit(self._offered()).result()
+        warnings: list[str] = []
+        made: dict[str, Tool] = {}
+        for connection, found in zip(self._connections.values(), offered, strict=True):
+            if isinstance(found, ToolError):
+                warnings.append(f"{found}; its tools are left out")
+                continue
+            if len(found) > MAX_TOOLS:
+                warnings.append(
+                    f"MCP server {connection.name} has more than {MAX_TOOLS} tools; the rest is left out"
+                )
+            for one in found[:MAX_TOOLS]:
+                try:
+                    tool = self._tool(connection, one, taken=made)
+                except ToolError as error:
+                    warnings.append(f"MCP server {connection.name}: tool {one.name!r} is left out: {error}")
+                else:
+                    made[tool.name] = tool
+        self.warnings = tuple(warnings)
+        for warning in warnings:
+            logger.warning("%s", warning)
+        return list(made.values())
+
+    def close(self) -> None:
+        """End all sessions and stop all processes; returns when they are gone. May be called again."""
+        self._stop_forgotten()
+
+    async def aclose(self) -> None:
+        """Do what ``close`` does, without blocking the event loop."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def _offered(self) -> list[tuple[ServerTool, ...] | ToolError]:
+        async def one(connection: Connection) -> tuple[ServerTool, ...] | ToolError:
+            try:
+                return await connection.tools()
+            except ToolError as error:
+                return error
+
+        return await asyncio.gather(*(one(connection) for connection in self._connections.values()))
+
+    def _tool(self, connection: Connection, offered: ServerTool, *, taken: Mapping[str, Tool]) -> Tool:
+        # The handler holds this object, so that the servers live as long as anybody has their tools.
+        async def call(arguments: Mapping[str, Any], context: ToolContext) -> str:
+            return await self._call(connection, offered.name, arguments, context)
+
+        return Tool(
+            name=mcp_results.tool_name(connection.name, offered.name, taken=taken),
+            description=mcp_results.description(offered),
+            parameters=mcp_results.parameters(offered),
+            handler=call,
+            timeout_seconds=None,  # the connection keeps the time: of starting again, and of the call
+        )
+
+    async def _call(
+        self, connection: Connection, name: str, arguments: Mapping[str, Any], context: ToolContext
+    ) -> str:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            of = f"/{total:g}" if total is not None else ""
+            context.emit(message or f"{progress:g}{of}")
+
+        result = await asyncio.wrap_future(self._thread.submit(_answer(connection, name, arguments, report)))
+        text = mcp_results.result_text(result)
+        if result.is_error:
+            raise ToolError(text or "the tool failed and does not say why")
+        return text
+
+
+async def _answer(
+    connection: Connection, name: str, arguments: Mapping[str, Any], progress: Progress
+) -> CallToolResult:
+    return await connection.call(name, arguments, progress)
+
+
+class _LoopThread:
+    """An event loop in a daemon thread, which starts with the first piece of work."""
+
+    def __init__(self, connections: Sequence[Connection]) -> None:
+        self._connections = connections
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: Callable[[], None] | None = None
+        self._closed = False
+
+    def submit(self, work: Coroutine[Any, Any, Value]) -> Future[Value]:
+        """Run ``work`` on the loop; cancelling the future cancels it. Raises ``ToolError`` once closed."""
+        with self._lock:
+            if self._closed:
+                work.close()
+                raise ToolError("the MCP servers are closed")
+            if self._loop is None:
+                self._loop = self._started()
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        """Close the connections, end the loop and wait for both."""
+        with self._lock:
+            self._closed = True
+            thread, stop = self._thread, self._stop
+            self._stop = None
+        if stop is not None:
+            stop()
+        if thread is None or thread is threading.current_thread():  # collected by the loop's own thread
+            return
+        thread.join(CLOSE_SECONDS)
+        if thread.is_alive():
+            logger.warning("the MCP servers did not stop within %g seconds", CLOSE_SECONDS)
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        ready: Future[asyncio.AbstractEventLoop] = Future()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(ready)), name="MCP servers", daemon=True
+        )
+        self._thread.start()
+        return ready.result()
+
+    async def _serve(self, ready: Future[asyncio.AbstractEventLoop]) -> None:
+        loop = asyncio.get_running_loop()
+        stopped = asyncio.Event()
+
+        def stop() -> None:
+            loop.call_soon_threadsafe(stopped.set)
+
+        self._stop = stop
+        ready.set_result(loop)
+        await stopped.wait()
+        # Afterwards ``asyncio.run`` cancels what is left: calls whose server has just been closed under them.
+        await asyncio.gather(*(connection.close() for connection in self._connections))
