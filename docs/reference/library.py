@@ -146,7 +146,7 @@ def _contract(kind: type) -> list[str]:
         if isinstance(member, property):
             lines.append(f"- property `{name}`: {_doc(member)}")
         elif inspect.isfunction(member) and name[0] != "_":
-            flat = " ".join(_signature(member).split()).replace("( ", "(").replace(",)", ")")
+            flat = " ".join(_signature(member).split()).replace("( ", "(").replace(", )", ")")
             lines.append(f"- `{name}{flat}`: {_doc(member)}")
     return [*lines, ""]
 
