@@ -19,7 +19,8 @@ from orca.errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from orca.testing import DONE, Reply as Answer, chat_reply, chunk, stream_reply, tool_call
+from orca.testing import DONE, chat_reply, chunk, stream_reply, tool_call
+from orca.testing import Reply as Answer
 
 ASK = [{"role": "user", "content": "你好"}]
 TOOL = {"type": "function", "function": {"name": "look", "description": "", "parameters": {"type": "object"}}}
@@ -40,7 +41,9 @@ def said(pieces: list[Any], kind: str) -> str:
 
 
 def test_a_reply_comes_in_pieces_and_then_whole(server, chat):
-    server.script(stream_reply("你好，世界！Hello", reasoning="hm", usage={"prompt_tokens": 5, "completion_tokens": 9}))
+    server.script(
+        stream_reply("你好，世界！Hello", reasoning="hm", usage={"prompt_tokens": 5, "completion_tokens": 9})
+    )
     pieces = ask(chat, max_tokens=50)
     assert said(pieces, "text") == "你好，世界！Hello"
     assert said(pieces, "reasoning") == "hm"
@@ -102,7 +105,9 @@ def test_thinking_in_other_fields(server, chat):
 
 
 def fragments(*deltas: Any) -> Answer:
-    return Answer(stream=[*(chunk({"tool_calls": one}) for one in deltas), chunk({}, finish_reason="tool_calls"), DONE])
+    return Answer(
+        stream=[*(chunk({"tool_calls": one}) for one in deltas), chunk({}, finish_reason="tool_calls"), DONE]
+    )
 
 
 def part(name: str | None = None, arguments: Any = None, **fields: Any) -> dict[str, Any]:
@@ -121,11 +126,21 @@ def part(name: str | None = None, arguments: Any = None, **fields: Any) -> dict[
         ([[part("a", "{}"), part("a", "{}")]], [("a", "{}"), ("a", "{}")]),
         ([[part("a", "{", index=0, id="1")], [part("a", "}", index=0, id="1")]], [("a", "{}")]),
         ([[part("a", "{")], [part("a", "}")]], [("a", "{}")]),
-        ([[part("a", "{}", index=0, id="1")], [part("b", "{}", index=0, id="2")]], [("a", "{}"), ("b", "{}")]),
-        ([[part("look", index=0, id="1")], [part("_up", index=0)], [part(None, "{}", index=0)]], [("look_up", "{}")]),
+        (
+            [[part("a", "{}", index=0, id="1")], [part("b", "{}", index=0, id="2")]],
+            [("a", "{}"), ("b", "{}")],
+        ),
+        (
+            [[part("look", index=0, id="1")], [part("_up", index=0)], [part(None, "{}", index=0)]],
+            [("look_up", "{}")],
+        ),
         ([[part("a", index=0, id="1")], [part(index=1)]], [("a", "{}")]),
         (
-            [[part("a", "{", index=0, id="1")], [part("b", "[", index=1, id="2")], [part(None, "}", index=0)]],
+            [
+                [part("a", "{", index=0, id="1")],
+                [part("b", "[", index=1, id="2")],
+                [part(None, "}", index=0)],
+            ],
             [("a", "{}"), ("b", "[")],
         ),
         ([[part("a", "{}", index=0, id="same"), part("b", "{}", index=1, id="same")]], None),
@@ -236,9 +251,11 @@ def test_silence_in_the_middle_is_a_timeout(server):
 def test_a_server_that_refuses_unknown_fields_is_asked_without_them(server):
     chat = StreamingChat(base_url=server.base_url, model="m", parallel_tool_calls=True)
     server.otherwise(
-        lambda request: Answer({"error": "unknown field"}, status=400)
-        if "stream_options" in request.body
-        else stream_reply("ok", usage={})
+        lambda request: (
+            Answer({"error": "unknown field"}, status=400)
+            if "stream_options" in request.body
+            else stream_reply("ok", usage={})
+        )
     )
     replies = [ask(chat, tools=[TOOL])[-1] for _ in range(2)]
     assert [reply.text for reply in replies] == ["ok", "ok"]

@@ -95,14 +95,28 @@ class SubAgents:
 
     async def call(self, spec: AgentSpec, task: str, context: ToolContext) -> str:
         """Run an agent and return its report, however the run ends; cancellation alone is passed on."""
-        opened = SubAgentRun(
+        wanted = SubAgentRun(
             agent=spec.name,
             task=task,
             parent_message_id=context.message_id,
             parent_run_id=context.run_id,
         )
-        run = await to_the_end(asyncio.to_thread(self._memory.start_run, opened, scope=context.scope))
-        work = SubAgentWork(
+        opened: list[SubAgentWork] = []
+
+        async def open_run() -> None:
+            run = await asyncio.to_thread(self._memory.start_run, wanted, scope=context.scope)
+            opened.append(self._work(spec, run, context))
+
+        try:
+            await to_the_end(open_run())
+        except asyncio.CancelledError:
+            for work in opened:
+                await work.abandon()
+            raise
+        return await opened[0].carry_out()
+
+    def _work(self, spec: AgentSpec, run: SubAgentRun, context: ToolContext) -> SubAgentWork:
+        return SubAgentWork(
             self._memory,
             spec,
             run,
@@ -116,7 +130,6 @@ class SubAgents:
                 window_tokens=spec.window_tokens or self._limits.window_tokens,
             ),
         )
-        return await work.carry_out()
 
     async def close_left(self, scope: Scope) -> None:
         """Mark runs of the session as cancelled that a process left behind when it ended.

@@ -186,16 +186,17 @@ class _Session:
                 PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[object]
             )
             try:
-                async for chunk in self._chunks(stream):
-                    for piece in builder.take(chunk):
-                        yield piece
+                async with aclosing(self._chunks(stream)) as chunks:
+                    async for chunk in chunks:
+                        for piece in builder.take(chunk):
+                            yield piece
             finally:
                 await stream.close()
         for piece in builder.rest():
             yield piece
         yield builder.finish()
 
-    async def _chunks(self, stream: openai.AsyncStream[object]) -> AsyncIterator[object]:
+    async def _chunks(self, stream: openai.AsyncStream[object]) -> AsyncGenerator[object, None]:
         if stream.response.headers.get("content-type", "").startswith("application/json"):
             # A server that does not stream answers with one completion, whose message reads like one delta.
             yield self._chat.endpoint.parse(await stream.response.aread(), PATH)

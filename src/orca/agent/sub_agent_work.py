@@ -65,7 +65,7 @@ class SubAgentWork:
             async with asyncio.timeout(self._spec.timeout_seconds) as limit:
                 body = await self._answer()
         except asyncio.CancelledError:
-            await self._finish("cancelled", "the turn was stopped")
+            await self.abandon()
             raise
         except TimeoutError as error:
             if limit.expired():
@@ -83,6 +83,10 @@ class SubAgentWork:
         stopped = self._loop is not None and self._loop.ran_out_of_steps
         note = f"stopped at its limit of {self._limits.steps} steps" if stopped else None
         return await self._finish("done", note, body)
+
+    async def abandon(self) -> None:
+        """Close the run as cancelled."""
+        await self._finish("cancelled", "the turn was stopped")
 
     async def _answer(self) -> str:
         """Let the agent work; return its reply, or a summary of a long one."""
