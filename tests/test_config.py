@@ -48,6 +48,8 @@ def test_every_key_has_an_environment_override(tmp_path: Path) -> None:
         "provider": "off", "base_url": "http://127.0.0.1:9/v1", "dimensions": "8", "window_tokens": "999",
         "timeout_seconds": "3.5", "budget_share": "0.4", "shares": "0.2, 0.3, 0.5", "url": "postgresql://h/d",
         "encoding": "cl100k_base", "language": "zh", "args": '["a"]', "env": '{"A": "b"}', "api_key": KEY,
+        "tools": '["a"]', "agents": '["a"]', "max_steps": "9", "max_tokens": "9", "timeout": "9",
+        "read_memory": "true", "replay_reasoning": "yes", "headers": '{"A": "b"}',
     }  # fmt: skip
     environ, names = {}, []
     for name, kind in sections():

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from orca.agent.llm_agent import LLMAgent
     from orca.public import (
         AsyncMemory,
         ConfigError,
         Context,
         ContextOverflowError,
         Hit,
-        LLMAgent,
         Memory,
         MemoryManager,
         Message,
@@ -58,9 +58,15 @@ def __getattr__(name: str) -> Any:
     # package may not yet import SQLite, numpy and the OpenAI SDK. The first use of a public name does.
     if name not in __all__:
         raise AttributeError(f"module 'orca' has no attribute {name!r}")
-    from orca import public
+    value: Any
+    if name == "LLMAgent":  # brings the OpenAI SDK, for which a memory without a model must not wait
+        from orca.agent import llm_agent
 
-    value = getattr(public, name)
+        value = llm_agent.LLMAgent
+    else:
+        from orca import public
+
+        value = getattr(public, name)
     globals()[name] = value
     return value
 

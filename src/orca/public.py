@@ -1,6 +1,5 @@
 """The public names, gathered. ``orca`` hands them out from here on first use."""
 
-from orca.agent.llm_agent import LLMAgent
 from orca.errors import (
     ConfigError,
     ContextOverflowError,
@@ -21,7 +20,6 @@ __all__ = [
     "Context",
     "ContextOverflowError",
     "Hit",
-    "LLMAgent",
     "Memory",
     "MemoryManager",
     "Message",

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from orca.agent import connect
 from orca.agent.agent_spec import AgentSpec
 from orca.agent.file_tools import file_tools
-from orca.agent.llm_agent import LLMAgent
 from orca.agent.model import StreamingModel
 from orca.agent.tools import Confirm, Tool, ToolBox, nobody_confirms
 from orca.config import Settings, load_settings
@@ -47,6 +45,9 @@ from orca.stores.jsonl import JSONLStore
 from orca.stores.sqlite.store import SQLiteStore
 from orca.tokens import default_counter
 from orca.types import TokenBudget
+
+if TYPE_CHECKING:
+    from orca.agent.llm_agent import LLMAgent
 
 logger = logging.getLogger("orca")
 
@@ -296,6 +297,8 @@ def open_agent(
     Raises ``ConfigError`` where no model is configured, and for settings that cannot be used.
 
     """
+    from orca.agent.llm_agent import LLMAgent  # brings the OpenAI SDK: see _configured_embedder
+
     settings = settings or load_settings()
     chat = settings.llm.model if model is None else model
     if chat is None:
@@ -316,9 +319,11 @@ def open_agent(
 
 
 def _streaming(model: str, settings: Settings) -> StreamingModel:
-    return connect(
-        model,
+    from orca.agent.chat_stream import StreamingChat  # see _configured_embedder
+
+    return StreamingChat(
         base_url=settings.llm.base_url,
+        model=model,
         api_key=settings.llm_key,
         timeout=settings.llm.timeout_seconds,
         replay_reasoning=settings.llm.replay_reasoning,

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import Any
 
-from orca.agent import connect
 from orca.agent.agent_call import SubAgents
 from orca.agent.agent_spec import AgentSpec
+from orca.agent.chat_stream import StreamingChat
 from orca.agent.events import AgentResult, Event, SubAgentProgress, TurnFailed, TurnFinished, TurnStarted
 from orca.agent.handles import Handles
 from orca.agent.memory_tools import memory_tools
@@ -19,7 +19,7 @@ from orca.agent.session_lock import one_turn
 from orca.agent.step_loop import Limits, StepLoop, merged_user_messages
 from orca.agent.tools import Confirm, Tool, ToolBox, ToolContext, nobody_confirms
 from orca.agent.turn_log import TurnLog
-from orca.errors import OrcaError, ProviderResponseError
+from orca.errors import ConfigError, OrcaError, ProviderResponseError
 from orca.memory.manager import MemoryManager
 from orca.protocols import ChatModel
 from orca.types import Content, Context, Scope, SubAgentRun
@@ -55,7 +55,6 @@ class LLMAgent:
         model: StreamingModel | ChatModel | str,
         base_url: str | None = None,
         api_key: Secret | str | None = None,
-        timeout: float = 60.0,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] = (),
         agents: Iterable[AgentSpec] = (),
@@ -75,7 +74,6 @@ class LLMAgent:
                 answers in one piece and without tools.
             base_url: The address of an OpenAI-compatible API, for a model given by name.
             api_key: The key for it; local addresses need none.
-            timeout: Seconds of silence after which a request to it has failed.
             system: The system prompt; None for the default one, an empty text for none.
             tools: What the model may call: ``Tool`` objects, or functions as ``orca.agent.tools.tool`` takes them.
             agents: Sub-agents that the model may call through the tool ``agent_call``.
@@ -87,15 +85,11 @@ class LLMAgent:
             window_tokens: The model's window; None for the memory's.
             reply_tokens: The longest reply; None leaves it to the provider.
 
-        Raises ``ConfigError`` for two tools of one name, and for agents that name others which are not there.
+        Raises ``ConfigError`` for a name without an address, and for tools and agents that cannot be used.
 
         """
         self._memory = memory
-        self._model = as_streaming(
-            connect(model, base_url=base_url, api_key=api_key, timeout=timeout)
-            if isinstance(model, str)
-            else model
-        )
+        self._model = as_streaming(_named(model, base_url, api_key) if isinstance(model, str) else model)
         self._system = DEFAULT_SYSTEM if system is None else system
         self._confirm = confirm
         self._limits = Limits(
@@ -215,3 +209,9 @@ class LLMAgent:
             finish_reason=loop.reply.finish_reason,
             steps=loop.steps,
         )
+
+
+def _named(model: str, base_url: str | None, api_key: Secret | str | None) -> StreamingModel:
+    if base_url is None:
+        raise ConfigError(f"model {model!r} needs a base_url; orca.open_agent takes it from the settings")
+    return StreamingChat(base_url=base_url, model=model, api_key=api_key)
