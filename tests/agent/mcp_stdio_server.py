@@ -1,18 +1,16 @@
-"""A real MCP server over standard input and output for the tests. What it is to do wrong comes as arguments."""
+"""A real MCP server over standard input and output, written with the SDK. Its argument is a folder for notes."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-import time
 from pathlib import Path
 
 from mcp.server.mcpserver import Context, Image, MCPServer
 
-server = MCPServer("test", log_level="ERROR")
-misbehaviour = sys.argv[1] if len(sys.argv) > 1 else ""
-folder = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+server = MCPServer("test", log_level="CRITICAL")
+folder = Path(sys.argv[1])
 
 
 @server.tool()
@@ -22,27 +20,9 @@ def add(a: int, b: int) -> int:
 
 
 @server.tool()
-def echo(text: str) -> str:
-    """Say it again."""
-    return text
-
-
-@server.tool()
-def fail(reason: str) -> str:
-    """Fail with a reason."""
-    raise ValueError(reason)
-
-
-@server.tool()
 def picture() -> Image:
     """Return a picture."""
     return Image(data=b"\x89PNG" + b"\0" * 996, format="png")
-
-
-@server.tool()
-def die() -> str:
-    """End the process in the middle of the call."""
-    os._exit(3)
 
 
 @server.tool()
@@ -52,15 +32,8 @@ def environment() -> dict[str, str]:
 
 
 @server.tool()
-def pid() -> int:
-    """Return the process's id."""
-    return os.getpid()
-
-
-@server.tool()
 async def hang() -> str:
     """Wait until told to stop, and leave a note then."""
-    assert folder is not None
     (folder / "hanging").touch()
     try:
         await asyncio.Event().wait()
@@ -78,36 +51,12 @@ async def steps(ctx: Context) -> str:
 
 
 @server.tool(name="读取")
-def read() -> str:
+def read() -> list[str]:
     """读取文件。"""
-    return "内容"
-
-
-@server.tool(name="dotted.name/with:signs")
-def dotted() -> str:
-    """Have a name that no chat API takes."""
-    return "dotted"
+    return ["甲", "乙"]
 
 
 if __name__ == "__main__":
-    if folder is not None:
-        with (folder / "pids").open("a") as pids:
-            pids.write(f"{os.getpid()}\n")
-    if misbehaviour == "noisy":
-        print("Welcome to the noisy server! {not json", flush=True)
-        os.write(1, b"\xff\xfe binary noise\n")
-        print(f"token is {os.environ.get('TOKEN')}", file=sys.stderr, flush=True)
-    if misbehaviour == "silent":
-        time.sleep(600)
-    if misbehaviour == "crash":
-        print("cannot open the database", file=sys.stderr, flush=True)
-        sys.exit(1)
-    if misbehaviour == "stubborn":
-        import signal
-
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        try:
-            server.run()
-        finally:
-            time.sleep(600)
+    with (folder / "pids").open("a") as pids:
+        pids.write(f"{os.getpid()}\n")
     server.run()

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import anyio
 import httpx2
+import pydantic
 from mcp import Client, MCPError
 from mcp_types import CONNECTION_CLOSED, CallToolResult
 from mcp_types import Tool as ServerTool
@@ -226,6 +227,10 @@ class Connection:
             text = f"there is no program {self._settings.command!r}; its arguments belong into args"
         elif isinstance(error, OSError):
             text = error.strerror or type(error).__name__
+        elif isinstance(error, pydantic.ValidationError):
+            fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            place = ".".join(map(str, fault["loc"]))
+            text = f"its answer breaks the protocol: {place}: {fault['msg']}"
         elif isinstance(error, httpx2.ConnectError):
             text = "its address cannot be reached"
         else:

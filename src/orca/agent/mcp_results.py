@@ -114,6 +114,8 @@ def _resource(part: EmbeddedResource) -> str:
 
 def _repeats(structured: Any, content: list[ContentBlock]) -> bool:
     texts = [part.text for part in content if isinstance(part, TextContent)]
+    if not texts:
+        return False
     # The SDK's servers wrap values that are no objects as {"result": value} and send the items of a list one by one.
     whole = structured
     inner = (

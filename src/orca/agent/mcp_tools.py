@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from orca.agent.tools import Tool, ToolContext
+from orca.agent.tools import Tool, ToolContext, bounded
 from orca.config import Settings
 from orca.errors import MissingExtraError, ToolError
 from orca.sections import MCPServerSettings
@@ -28,7 +28,7 @@ try:
     from mcp_types import Tool as ServerTool
 
     from orca.agent import mcp_results
-    from orca.agent.mcp_connection import MAX_TOOLS, Connection, Progress
+    from orca.agent.mcp_connection import MAX_TOOLS, START_SECONDS, Connection, Progress
 except ImportError as missing:
     if (missing.name or "").partition(".")[0] not in ("mcp", "mcp_types", "httpx2", "anyio"):
         raise
@@ -55,9 +55,17 @@ class MCPServers:
     What is never closed is stopped when the object is collected or the interpreter ends.
     """
 
-    def __init__(self, servers: Mapping[str, MCPServerSettings]) -> None:
-        """Start nothing yet. Raises ``ConfigError`` for a server with neither or both of ``command`` and ``url``."""
-        self._connections = {name: Connection(name, settings) for name, settings in servers.items()}
+    def __init__(
+        self, servers: Mapping[str, MCPServerSettings], *, start_seconds: float = START_SECONDS
+    ) -> None:
+        """Start nothing yet; each server may later take ``start_seconds`` to start.
+
+        Raises ``ConfigError`` for a server with neither or both of ``command`` and ``url``.
+        """
+        self._connections = {
+            name: Connection(name, settings, start_seconds=start_seconds)
+            for name, settings in servers.items()
+        }
         self._thread = _LoopThread(list(self._connections.values()))
         self._stop_forgotten = weakref.finalize(self, self._thread.close)
         self.warnings: tuple[str, ...] = ()
@@ -67,7 +75,7 @@ class MCPServers:
         """Return the tools of all servers that can be had: servers in their order, their tools by name.
 
         Starts the servers, all at once, and blocks until each has answered or its time is over
-        (``START_SECONDS``); in a coroutine use ``await asyncio.to_thread(servers.tools)``. Each server that is left
+        (``start_seconds``); in a coroutine use ``await asyncio.to_thread(servers.tools)``. Each server that is left
         out, and each tool, is a warning.
         """
         if not self._connections:
@@ -78,18 +86,8 @@ class MCPServers:
         for connection, found in zip(self._connections.values(), offered, strict=True):
             if isinstance(found, ToolError):
                 warnings.append(f"{found}; its tools are left out")
-                continue
-            if len(found) > MAX_TOOLS:
-                warnings.append(
-                    f"MCP server {connection.name} has more than {MAX_TOOLS} tools; the rest is left out"
-                )
-            for one in found[:MAX_TOOLS]:
-                try:
-                    tool = self._tool(connection, one, taken=made)
-                except ToolError as error:
-                    warnings.append(f"MCP server {connection.name}: tool {one.name!r} is left out: {error}")
-                else:
-                    made[tool.name] = tool
+            else:
+                warnings += self._make(connection, found, made)
         self.warnings = tuple(warnings)
         for warning in warnings:
             logger.warning("%s", warning)
@@ -119,6 +117,29 @@ class MCPServers:
                 return error
 
         return await asyncio.gather(*(one(connection) for connection in self._connections.values()))
+
+    def _make(
+        self, connection: Connection, offered: Sequence[ServerTool], made: dict[str, Tool]
+    ) -> list[str]:
+        """Add the tools of one server to ``made``; return what had to be left out."""
+        warnings = []
+        listed: set[str] = set()
+        for one in offered[:MAX_TOOLS]:
+            try:
+                if one.name in listed:
+                    raise ToolError("the server lists it more than once")
+                listed.add(one.name)
+                tool = self._tool(connection, one, taken=made)
+            except ToolError as error:
+                name = bounded(repr(one.name), 100)
+                warnings.append(f"MCP server {connection.name}: tool {name} is left out: {error}")
+            else:
+                made[tool.name] = tool
+        if len(offered) > MAX_TOOLS:
+            warnings.append(
+                f"MCP server {connection.name} has more than {MAX_TOOLS} tools; the rest is left out"
+            )
+        return warnings
 
     def _tool(self, connection: Connection, offered: ServerTool, *, taken: Mapping[str, Tool]) -> Tool:
         # The handler holds this object, so that the servers live as long as anybody has their tools.
@@ -206,5 +227,7 @@ class _LoopThread:
         self._stop = stop
         ready.set_result(loop)
         await stopped.wait()
-        # Afterwards ``asyncio.run`` cancels what is left: calls whose server has just been closed under them.
         await asyncio.gather(*(connection.close() for connection in self._connections))
+        # Calls whose server has just been closed under them are told so; ``asyncio.run`` cancels what is left.
+        if calls := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(calls, timeout=1.0)

@@ -7,6 +7,7 @@ log and never to the terminal of the person who chats.
 from __future__ import annotations
 
 import contextvars
+import json
 import logging
 import os
 import re
@@ -19,12 +20,15 @@ from urllib.parse import urlsplit
 
 import anyio
 import httpx2
+import pydantic
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
 
 from orca.errors import ConfigError
 from orca.sections import MCPServerSettings
+from orca.text.jsonable import jsonable
 from orca.text.normalize import clean
 from orca.values import Secret
 
@@ -169,10 +173,11 @@ class _WatchedStream:
     async def receive(self) -> SessionMessage | Exception:
         """Return the next message."""
         try:
-            return await self._inner.receive()
+            item = await self._inner.receive()
         except BaseException:
             self._ended()
             raise
+        return _repaired(item) if isinstance(item, pydantic.ValidationError) else item
 
     async def aclose(self) -> None:
         """Take no more messages."""
@@ -198,6 +203,20 @@ class _WatchedStream:
         exc_tb: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _repaired(error: pydantic.ValidationError) -> SessionMessage | Exception:
+    r"""Return the message of a line that the SDK could not read because of half a character (``\ud83d``).
+
+    Text cut in the middle of an emoji is common in what tools return. Python's parser takes it and the SDK's does
+    not, and then the call would wait for its answer until its time is over.
+    """
+    line = error.errors(include_url=False)[0]["input"]
+    try:
+        message = json.dumps(jsonable(json.loads(line), where="the message"))
+        return SessionMessage(jsonrpc_message_adapter.validate_json(message, by_name=False))
+    except (TypeError, ValueError, RecursionError):  # noise that was never meant as a message
+        return error
 
 
 def _log_lines(
