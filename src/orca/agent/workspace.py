@@ -86,14 +86,17 @@ class Workspace:
             raise ToolError("the path names the workspace itself; name a file in it")
         with _speaking(shown), self._directory(parts[:-1]) as parent:
             descriptor = _open(parent, parts[-1], _READ)
-            with os.fdopen(descriptor, "rb") as file:
+            try:
                 self._confirm_place(parts)
-                status = os.fstat(descriptor)
-                if stat.S_ISDIR(status.st_mode):
+                mode = os.fstat(descriptor).st_mode
+                if stat.S_ISDIR(mode):
                     raise ToolError(f"{shown!r} is a directory")
-                if not stat.S_ISREG(status.st_mode):
+                if not stat.S_ISREG(mode):
                     raise ToolError(f"{shown!r} is not a plain file")
-                content = file.read(limit + 1)
+                with os.fdopen(descriptor, "rb", closefd=False) as file:
+                    content = file.read(limit + 1)
+            finally:
+                os.close(descriptor)
         if len(content) > limit:
             raise ToolError(f"{shown!r} has more than {limit:,} bytes")
         return content
