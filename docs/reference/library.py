@@ -10,6 +10,7 @@ from typing import Any
 
 import orca
 from orca import errors, health, protocols, testing, types
+from orca.agent import events
 from orca.memory.async_memory import AsyncMemory
 from orca.memory.manager import MemoryManager
 
@@ -45,6 +46,20 @@ def library_page() -> str:
         lines += _function(name, method, level=3)
     lines += ["## AsyncMemory", "", _doc(AsyncMemory), ""]
     lines += ["Its coroutines: " + ", ".join(f"`{name}`" for name, _ in _own(AsyncMemory)) + ".", ""]
+    lines += ["## Agents", "", *_function("open_agent", orca.open_agent)]
+    lines += [
+        "### LLMAgent",
+        "",
+        f"```text\nLLMAgent{_signature(orca.LLMAgent)}\n```",
+        "",
+        _doc(orca.LLMAgent),
+        "",
+    ]
+    lines += [_doc(orca.LLMAgent.__init__), ""]
+    for name, method in _own(orca.LLMAgent):
+        lines += _function(f"LLMAgent.{name}", method, level=4)
+    for kind in _dataclasses(events):
+        lines += _value(kind)
     lines += ["## What comes back", ""]
     for kind in RETURNED:
         lines += _value(kind)
@@ -67,6 +82,14 @@ def library_page() -> str:
 
 def _own(kind: type) -> list[tuple[str, Any]]:
     return [(name, member) for name, member in vars(kind).items() if callable(member) and name[0] != "_"]
+
+
+def _dataclasses(module: Any) -> list[type]:
+    return [
+        kind
+        for kind in vars(module).values()
+        if dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__
+    ]
 
 
 def _function(name: str, function: Any, *, level: int = 3) -> list[str]:
@@ -100,7 +123,8 @@ def _parameter(item: inspect.Parameter) -> str:
     if item.annotation is not inspect.Parameter.empty:
         text += f": {_plain(item.annotation)}"
     if item.default is not inspect.Parameter.empty:
-        default = "as configured" if type(item.default).__name__ == "_Default" else repr(item.default)
+        default = getattr(item.default, "__name__", repr(item.default))  # a function's repr holds an address
+        default = "as configured" if type(item.default).__name__ == "_Default" else default
         text += f" = {default}"
     return text
 

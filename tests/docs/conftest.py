@@ -16,7 +16,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     for name in ("SILICONFLOW_API_KEY", "ORCA_LANG", "LC_ALL", "LC_MESSAGES", "ORCA_STORAGE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "180")  # so that no cell of a table is folded
     monkeypatch.setenv("ORCA_HOME", str(tmp_path / "home"))
     work = tmp_path / "work"
     work.mkdir()

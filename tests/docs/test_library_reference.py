@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 
+import orca
 from tests.docs.blocks import ROOT
 
 
@@ -12,3 +13,9 @@ def test_the_reference_of_the_library_is_up_to_date() -> None:
 
     hint = "run: python docs/reference/library.py"
     assert (ROOT / "docs" / "reference" / "library.md").read_text(encoding="utf-8") == generated, hint
+
+
+def test_every_public_name_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "reference" / "library.md").read_text(encoding="utf-8")
+
+    assert [name for name in orca.__all__ if name not in page] == []
