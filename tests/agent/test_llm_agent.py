@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -76,6 +77,26 @@ def test_what_would_be_sent_is_what_is_sent(server, make, memory, scope):
     assert "花生" not in would[0]["content"]
     assert "<recalled_memory>" in would[-1]["content"]
     assert would[-1]["content"].endswith("我对花生过敏吗？")
+
+
+def test_tools_take_their_room_from_the_prompt(server, make, memory, scope):
+    for number in range(60):
+        memory.observe(scope=scope, role="user", content=f"question {number} " + "alpha beta " * 30)
+        memory.observe(scope=scope, role="assistant", content=f"answer {number} " + "gamma delta " * 30)
+
+    @tool
+    def heavy(number: int) -> int:
+        """Weigh."""
+        return number
+
+    assert memory.flush()  # no summary may come between what is shown and what is sent
+    described = replace(heavy, description="weigh " * 1000)
+    without = make().build_context("now?", scope=scope)
+    agent = make(tools=[described])
+    would = agent.build_llm_messages("now?", scope=scope)
+    assert agent.build_context("now?", scope=scope).budget <= without.budget - 600
+    asyncio.run(agent.run("now?", scope=scope))
+    assert prompts(server) == [would]
 
 
 def test_tool_calls_run_and_go_back_to_the_model(server, make, memory, scope):

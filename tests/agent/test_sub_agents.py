@@ -86,7 +86,12 @@ def failing(name):
         "malformed": ([Reply(stream=["data: {secret words\n\n"])], {}, "failed"),
         "timeout": ([Reply(hang=True)], {"timeout_seconds": 0.2}, "timed out"),
         "tokens": (
-            [stream_reply("secret words", tool_calls=[tool_call("look", {"at": "secret words"})])],
+            [
+                stream_reply(
+                    "secret words",
+                    tool_calls=[tool_call("look", {"at": "secret words"}), tool_call("secret words")],
+                )
+            ],
             {"max_tokens": 5},
             "failed: used 10 tokens, of 5 allowed",
         ),

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orca.agent.chunks import ReplyBuilder
+from orca.agent.handles import Handles
 from orca.agent.step_loop import merged_user_messages
 from orca.agent.tools import Tool, ToolBox, ToolContext, bounded, result_text, tool
-from orca.errors import ConfigError
+from orca.errors import ConfigError, ToolError
 from orca.testing import chunk
 from orca.text.reasoning import split_reasoning
+from orca.types import Scope
 
 
 class Place(pydantic.BaseModel):
@@ -44,6 +46,27 @@ def test_a_function_becomes_a_tool():
     assert properties["days"]["description"] == "How many days."
     assert weather.parameters["required"] == ["place"]
     assert weather.parameters["additionalProperties"] is False
+
+
+def test_parameters_may_have_any_name():
+    @tool
+    def post(json: dict, schema: str = "x", model_config: int = 1, title: str = "t") -> str:
+        """Send."""
+        return f"{json} {schema} {model_config} {title}"
+
+    assert list(post.parameters["properties"]) == ["json", "schema", "model_config", "title"]
+    context = ToolContext(scope=Scope(), memory=None, handles=Handles())
+    assert post.handler({"json": {"a": 1}, "title": "T"}, context) == "{'a': 1} x 1 T"
+    with pytest.raises(ToolError, match="json: Field required"):
+        post.handler({}, context)
+
+
+def test_a_type_that_is_not_there_at_run_time_is_refused():
+    def late(x: "Nowhere") -> str:  # noqa: F821, UP037 - a name that nobody defines is what is tested
+        return ""
+
+    with pytest.raises(ConfigError, match="Nowhere"):
+        tool(late)
 
 
 def test_a_function_without_types_is_refused():

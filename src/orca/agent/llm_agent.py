@@ -16,7 +16,7 @@ from orca.agent.memory_tools import memory_tools
 from orca.agent.model import StreamingModel, as_streaming
 from orca.agent.prompts import DEFAULT_SYSTEM
 from orca.agent.session_lock import one_turn
-from orca.agent.step_loop import Limits, StepLoop, merged_user_messages
+from orca.agent.step_loop import Limits, StepLoop, merged_user_messages, prompt_window
 from orca.agent.tools import Confirm, Tool, ToolBox, ToolContext, nobody_confirms
 from orca.agent.turn_log import TurnLog
 from orca.errors import ConfigError, OrcaError, ProviderResponseError
@@ -119,8 +119,9 @@ class LLMAgent:
 
     def build_context(self, query: str | None, *, scope: Scope) -> Context:
         """Return the prompt for a message and its ledger, and store nothing."""
+        window = prompt_window(self._limits.window_tokens, self._tools, self._memory.counter)
         return self._memory.build_context(
-            scope=scope, query=query, window_tokens=self._limits.window_tokens, system=self._system or None
+            scope=scope, query=query, window_tokens=window, system=self._system or None
         )
 
     def build_llm_messages(self, query: str | None, *, scope: Scope) -> list[dict[str, Any]]:

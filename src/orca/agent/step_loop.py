@@ -91,9 +91,8 @@ class StepLoop:
         self._limits = limits
         self._counter = counter
         self._question = question
-        self._schema_tokens = sum(counter.count(json.dumps(one, ensure_ascii=False)) for one in tools.schemas)
-        least = int(limits.window_tokens * LEAST_WINDOW_SHARE)
-        self._window = max(limits.window_tokens - self._schema_tokens, least)
+        self._schema_tokens = schema_tokens(tools, counter)
+        self._window = prompt_window(limits.window_tokens, tools, counter)
         self._runner = ToolRunner(tools, context, limit=limits.parallel_tools)
         self._partial: list[str] = []
         self._partial_reasoning: list[str] = []
@@ -243,6 +242,16 @@ class StepLoop:
                     await self._transcript.result(event)
                 else:
                     yield event
+
+
+def schema_tokens(tools: ToolBox, counter: TokenCounter) -> int:
+    """Return what the tools' descriptions add to every request."""
+    return sum(counter.count(json.dumps(one, ensure_ascii=False)) for one in tools.schemas)
+
+
+def prompt_window(window_tokens: int, tools: ToolBox, counter: TokenCounter) -> int:
+    """Return the part of a model's window that the tools leave to the messages."""
+    return max(window_tokens - schema_tokens(tools, counter), int(window_tokens * LEAST_WINDOW_SHARE))
 
 
 def merged_user_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -159,7 +159,13 @@ class SubAgentWork:
         """Close the run and return its report, in which ``told`` stands in for the error."""
         if body is None:
             steps = 0 if self._loop is None else self._loop.steps
-            body = unfinished(steps, self._trace.tools_used)
+            # A name that is no tool's is the model's own word, and may hold anything.
+            used = {
+                name: count
+                for name, count in self._trace.tools_used.items()
+                if self._tools.get(name) is not None
+            }
+            body = unfinished(steps, used)
         ended = replace(self._run, status=status, error=error, tokens=self._tokens)
         text = report(replace(ended, error=told or error), body, self._memory.counter)
         ended = replace(ended, summary=text)

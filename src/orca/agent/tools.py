@@ -194,12 +194,12 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> Tool:
-        model, context_name = _arguments_model(function)
+        signature = _signature(function)
         return Tool(
             name=name or function.__name__,
             description=description or inspect.getdoc(function) or "",
-            parameters=_schema(model),
-            handler=_handler(function, model, context_name),
+            parameters=_schema(signature.model),
+            handler=_handler(function, signature),
             confirm=confirm,
             timeout_seconds=timeout_seconds,
         )
@@ -226,39 +226,62 @@ def bounded(text: str, limit: int = MAX_RESULT_CHARACTERS) -> str:
     return f"{text[:limit]}\n…[cut: {len(text) - limit} more characters]"
 
 
-def _arguments_model(function: Callable[..., Any]) -> tuple[type[pydantic.BaseModel], str | None]:
-    hints = get_type_hints(function, include_extras=True)
-    fields: dict[str, Any] = {}
-    context_name = None
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """A function's parameters as a pydantic model. ``fields`` maps the model's fields to parameters."""
+
+    model: type[pydantic.BaseModel]
+    fields: Mapping[str, str]
+    context: str | None
+
+
+def _signature(function: Callable[..., Any]) -> _Signature:
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise ConfigError(f"tool {function.__name__}: a type is not known at run time: {error}") from error
+    given: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    context = None
     for parameter in inspect.signature(function).parameters.values():
         hint = hints.get(parameter.name)
         if hint is ToolContext:
-            context_name = parameter.name
+            context = parameter.name
             continue
         if hint is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ConfigError(
                 f"tool {function.__name__}: parameter {parameter.name!r} needs a name and a type"
             )
-        fields[parameter.name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
+        default = ... if parameter.default is parameter.empty else parameter.default
+        # Under a name of its own: a parameter called "json" or "_x" would meet pydantic's.
+        field_name = f"parameter_{len(names)}"
+        names[field_name] = parameter.name
+        given[field_name] = (hint, pydantic.Field(default, alias=parameter.name))
     config = pydantic.ConfigDict(extra="forbid")
-    return pydantic.create_model(f"{function.__name__}_arguments", __config__=config, **fields), context_name
+    model = pydantic.create_model(f"{function.__name__}_arguments", __config__=config, **given)
+    return _Signature(model, names, context)
 
 
 def _schema(model: type[pydantic.BaseModel]) -> dict[str, Any]:
-    return {key: value for key, value in model.model_json_schema().items() if key != "title"}
+    """Return the JSON schema without the titles, which repeat the names."""
+    schema = {key: value for key, value in model.model_json_schema().items() if key != "title"}
+    properties = schema.get("properties", {})
+    schema["properties"] = {
+        name: {key: value for key, value in about.items() if key != "title"}
+        for name, about in properties.items()
+    }
+    return schema
 
 
-def _handler(
-    function: Callable[..., Any], model: type[pydantic.BaseModel], context_name: str | None
-) -> Handler:
+def _handler(function: Callable[..., Any], signature: _Signature) -> Handler:
     def call(arguments: Mapping[str, Any], context: ToolContext) -> Any:
         try:
-            checked = model.model_validate(dict(arguments))
+            checked = signature.model.model_validate(dict(arguments))
         except pydantic.ValidationError as error:
             raise ToolError(f"the arguments do not fit: {_faults(error)}") from error
-        given = {name: getattr(checked, name) for name in model.model_fields}
-        if context_name is not None:
-            given[context_name] = context
+        given = {name: getattr(checked, field_name) for field_name, name in signature.fields.items()}
+        if signature.context is not None:
+            given[signature.context] = context
         return function(**given)
 
     if not inspect.iscoroutinefunction(function):
