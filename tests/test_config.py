@@ -272,3 +272,17 @@ def test_the_language_follows_the_environment(tmp_path: Path, environ: dict[str,
 def test_the_file_can_set_the_language(tmp_path: Path) -> None:
     assert load(tmp_path, "[cli]\nlanguage = 'zh'\n", LANG="en_US.UTF-8").cli.language == "zh"
     assert load(tmp_path, "[cli]\nlanguage = 'zh'\n", ORCA_LANG="en").cli.language == "en"
+
+
+def test_the_workspace_starts_at_the_file_and_headers_are_secret(tmp_path: Path) -> None:
+    text = (
+        '[tools]\nworkspace = "notes"\n[mcp_servers.web]\nurl = "https://host/mcp"\ntimeout_seconds = 5\n'
+        f'headers = {{Authorization = "{KEY}"}}\n'
+    )
+    settings = load(tmp_path, text)
+    assert settings.tools.workspace == str(tmp_path / "notes")
+    assert settings.mcp_servers["web"].headers["Authorization"].reveal() == KEY
+    assert settings.mcp_servers["web"].timeout_seconds == 5
+    assert KEY not in repr(settings)
+    assert load(tmp_path, ORCA_TOOLS_WORKSPACE="/elsewhere").tools.workspace == "/elsewhere"
+    assert "the path of a directory" in refusal(tmp_path, '[tools]\nworkspace = "  "\n')

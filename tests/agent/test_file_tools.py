@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orca.agent import file_search
+from orca.agent import file_tools as module
 from orca.agent.file_text import FileText, decode
 from orca.agent.file_tools import file_tools
 from orca.agent.handles import Handles
@@ -179,6 +180,24 @@ def test_lines_are_found_by_text_and_by_expression(folder, use):
     for given_ in ({"query": "main"}, {"query": "^main$", "regex": True}):
         found = use("search_files", path="many.txt", **given_).splitlines()
         assert (len(found), found[-1][:22]) == (101, "…[cut after 100 lines;")
+
+
+def test_what_was_not_looked_at_is_said(folder, use, monkeypatch):
+    monkeypatch.setattr(module, "MAX_SEARCHED_FILE", 10)
+    (folder / "large.txt").write_text("main " * 10)
+    (folder / "small.txt").write_text("main")
+    assert use("search_files", query="main").splitlines() == [
+        "small.txt:1: main",
+        "…[not everything was searched: some files have more than 10 bytes]",
+    ]
+    monkeypatch.setattr(module, "MAX_SEARCHED_BYTES", 3)
+    assert "nothing found in 0 text files\n…[not everything was searched: some" in use(
+        "search_files", query="main"
+    )
+    monkeypatch.setattr(module, "MAX_VISITED", 1)
+    assert (
+        use("list_files", recursive=True).splitlines()[-1].startswith("…[not everything is listed: there are")
+    )
 
 
 def test_an_expression_that_never_ends_is_stopped(folder, use, monkeypatch):

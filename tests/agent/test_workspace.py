@@ -85,6 +85,7 @@ def test_an_absolute_path_inside_is_one_of_the_workspace(ws, base):
         (".env", "hidden"),
         ("env_link", "hidden"),
         (".git/config", "hidden"),
+        ("\u200c.git/config", "hidden"),
         ("src/.ssh/id", "hidden"),
         ("CON", "device"),
         ("nul.txt", "device"),

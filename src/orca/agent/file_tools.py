@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -92,11 +93,14 @@ class _Files:
         """List the files of a directory of the workspace with their sizes. Directories end in a slash."""
         parts = self._workspace.resolve(path)
         lines: list[str] = []
-        for entry in self._walk(parts, context) if recursive else self._workspace.entries(parts):
+        left_out: set[str] = set()
+        entries = self._walk(parts, context, left_out) if recursive else self._workspace.entries(parts)
+        for entry in entries:
             if len(lines) == MAX_ENTRIES:
                 lines.append(f"…[cut after {MAX_ENTRIES} names; list a directory inside]")
                 break
             lines.append(f"{entry.path}/" if entry.directory else f"{entry.path}  {entry.size:,} bytes")
+        lines += [f"…[not everything is listed: {reason}]" for reason in sorted(left_out)]
         return "\n".join(lines) or "(empty)"
 
     def read_file(
@@ -142,7 +146,8 @@ class _Files:
     ) -> str:
         """Find lines in the text files of the workspace. Each hit comes as path:line: text."""
         parts = self._workspace.resolve(path)
-        names, texts, cut = self._texts(parts, context)
+        left_out: set[str] = set()
+        names, texts = self._texts(parts, context, left_out)
         places = matching_lines(
             texts,
             query,
@@ -157,9 +162,10 @@ class _Files:
             found.append(f"{names[index]}:{number + 1}: {bounded(line, MAX_MATCH_CHARACTERS)}")
         if len(places) > MAX_MATCHES:
             found.append(f"…[cut after {MAX_MATCHES} lines; search for something rarer, or in a directory]")
-        if cut:
-            found.append(f"…[not everything was searched: {cut}]")
-        return "\n".join(found) or f"nothing found in {len(texts)} text files"
+        found = found or [f"nothing found in {len(texts)} text files"]
+        return "\n".join(
+            [*found, *(f"…[not everything was searched: {reason}]" for reason in sorted(left_out))]
+        )
 
     async def write_file(
         self,
@@ -202,55 +208,63 @@ class _Files:
         self._workspace.write(parts, after)
         return f"{'created' if before is None else 'wrote'} {name}: {len(after):,} bytes"
 
-    def _walk(self, parts: tuple[str, ...], context: ToolContext) -> Iterator[Entry]:
-        """Yield everything below a directory, near things first, until ``MAX_VISITED``."""
-        waiting = [parts]
+    def _walk(self, parts: tuple[str, ...], context: ToolContext, left_out: set[str]) -> Iterator[Entry]:
+        """Yield everything below a directory, near things first; add to ``left_out`` why that is not all."""
+        waiting = deque([parts])
         visited = 0
         while waiting:
-            here = waiting.pop(0)
-            for entry in self._workspace.entries(here):
+            here = waiting.popleft()
+            try:
+                entries = self._workspace.entries(here)
+            except ToolError:
+                if here == parts:
+                    raise
+                left_out.add("some directories cannot be read")
+                continue
+            for entry in entries:
                 visited += 1
-                if context.cancelled.is_set() or visited > MAX_VISITED:
+                if visited > MAX_VISITED:
+                    left_out.add(f"there are more than {MAX_VISITED:,} names; look into a directory")
+                    return
+                if context.cancelled.is_set():
                     return
                 yield entry
                 name = entry.path.rpartition("/")[2]
                 if entry.directory and name not in _SKIPPED:
                     waiting.append((*here, name))
 
-    def _texts(self, parts: tuple[str, ...], context: ToolContext) -> tuple[list[str], list[str], str]:
-        """Return names and texts of the files below, and what kept others out."""
+    def _texts(
+        self, parts: tuple[str, ...], context: ToolContext, left_out: set[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return names and texts of the text files below; add to ``left_out`` what kept others out."""
         names: list[str] = []
         texts: list[str] = []
         left = MAX_SEARCHED_BYTES
-        large = 0
-        for entry in self._below(parts, context):
+        for entry in self._below(parts, context, left_out):
             if entry.size > MAX_SEARCHED_FILE:
-                large += 1
+                left_out.add(f"some files have more than {MAX_SEARCHED_FILE:,} bytes")
                 continue
             left -= entry.size
             if left < 0:
-                return (
-                    names,
-                    texts,
-                    f"there are more than {MAX_SEARCHED_BYTES:,} bytes; search in a directory",
-                )
+                left_out.add(f"there are more than {MAX_SEARCHED_BYTES:,} bytes; search in a directory")
+                break
             try:
                 file = decode(self._workspace.read(tuple(entry.path.split("/")), limit=MAX_SEARCHED_FILE))
-            except ToolError:  # gone, grown or unreadable: the files that can be read are still searched
-                large += 1
+            except ToolError:  # the files that can be read are still searched
+                left_out.add("some files cannot be read")
                 continue
             if file is not None:
                 names.append(entry.path)
                 texts.append(file.text)
-        return names, texts, f"{large} files are too large or cannot be read" if large else ""
+        return names, texts
 
-    def _below(self, parts: tuple[str, ...], context: ToolContext) -> Iterator[Entry]:
+    def _below(self, parts: tuple[str, ...], context: ToolContext, left_out: set[str]) -> Iterator[Entry]:
         siblings = self._workspace.entries(parts[:-1]) if parts else []
         one = next((entry for entry in siblings if entry.path == "/".join(parts)), None)
         if one is not None and not one.directory:
             yield one
             return
-        yield from (entry for entry in self._walk(parts, context) if not entry.directory)
+        yield from (entry for entry in self._walk(parts, context, left_out) if not entry.directory)
 
 
 def _fitting(lines: list[str]) -> list[str]:

@@ -209,9 +209,10 @@ class Connection:
             return ToolError(f"MCP server {self.name} refused the call: {self._describe(error)}")
         if isinstance(error, MCPError):
             # Whether the connection has ended or only this answer, the keeper knows a moment later, and why.
-            if self._ended.is_set():
+            gone = self._ended.is_set()
+            if gone:
                 await self._drop()
-            reason = self._reason or self._describe(error)
+            reason = self._reason if gone and self._reason else self._describe(error)
             return ToolError(
                 f"MCP server {self.name} went away during the call ({reason}); the call may have had effects"
             )

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ class Workspace:
             os.scandir(directory) as scan,
         ):
             for item in scan:
-                hidden = item.name.startswith(".") or _CONTROL.search(item.name)
+                hidden = _is_hidden(item.name) or _CONTROL.search(item.name)
                 if hidden or self._is_closed(self.root.joinpath(*parts, item.name)):
                     continue
                 with contextlib.suppress(FileNotFoundError):  # gone in the meantime
@@ -199,8 +200,14 @@ class Workspace:
                 raise ToolError(f"{'/'.join(parts)!r} was moved in the meantime")
 
 
+def _is_hidden(name: str) -> bool:
+    """Whether a name begins with a dot, also behind characters without a form, which some file systems ignore."""
+    seen = next((character for character in name if unicodedata.category(character) != "Cf"), "")
+    return seen == "."
+
+
 def _check_name(part: str, shown: str) -> None:
-    if part.startswith("."):
+    if _is_hidden(part):
         raise ToolError(
             f"{shown!r} is hidden: names that begin with a dot often hold keys and settings, and are closed to tools"
         )
