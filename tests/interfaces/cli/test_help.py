@@ -14,8 +14,9 @@ import pytest
 import typer
 
 from orca.config import Language
-from orca.interfaces.cli import catalogue_help, catalogue_messages, i18n
+from orca.interfaces.cli import catalogue_messages, i18n
 from orca.interfaces.cli import help as shown
+from orca.interfaces.cli.chat_commands import COMMANDS as SLASH_COMMANDS
 from orca.interfaces.cli.main import app
 from tests.interfaces.cli.conftest import Orca
 
@@ -29,9 +30,12 @@ HEAVY = (
     "rich.console",
     "rich.markdown",
     "asyncio",
+    "prompt_toolkit",
+    "markdown_it",
+    "orca.agent",
     "orca.wiring",
 )
-CHINESE = {**catalogue_help.CHINESE, **catalogue_messages.CHINESE}
+CHINESE = i18n.CHINESE
 CLI = Path(shown.__file__).parent
 
 
@@ -65,6 +69,7 @@ def messages() -> Iterator[str]:
                 and isinstance(node.args[0], ast.Constant)
             ):
                 yield node.args[0].value
+    yield from (command.about for command in SLASH_COMMANDS.values())
 
 
 def names(text: str) -> set[str | None]:

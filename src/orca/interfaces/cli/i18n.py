@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from orca.config import Language
-from orca.interfaces.cli import catalogue_help, catalogue_messages
+from orca.interfaces.cli import catalogue_chat, catalogue_help, catalogue_messages
 
-_CHINESE = {**catalogue_help.CHINESE, **catalogue_messages.CHINESE}
+CHINESE = {**catalogue_help.CHINESE, **catalogue_messages.CHINESE, **catalogue_chat.CHINESE}
+"""Every translation, keyed by the English."""
 
 
 class _Speaker:
@@ -28,7 +29,7 @@ def current() -> Language:
 
 def t(text: str, /, **values: Any) -> str:
     """Return ``text`` in the language in use, its ``{names}`` filled in. A text without translation stays English."""
-    said = _CHINESE.get(text, text) if _Speaker.language == "zh" else text
+    said = CHINESE.get(text, text) if _Speaker.language == "zh" else text
     return said.format(**values) if values else said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -10,6 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from orca.text.times import to_text
+
+_COMMANDS_TO_TERMINALS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and line feed, and those that turn the direction of writing around."""
 
 
 def as_json(value: Any) -> Any:
@@ -40,6 +44,20 @@ def note(text: str) -> None:
     """Print a line about the work itself on standard error."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
+
+
+def harmless(text: str) -> str:
+    """Return ``text`` for a screen: what would command the terminal is shown by its number.
+
+    What models, tools and logs say may hold sequences that clear the screen, set its title, or write a path
+    backwards under the question whether to allow it.
+    """
+    return _COMMANDS_TO_TERMINALS.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def use_utf8() -> None:

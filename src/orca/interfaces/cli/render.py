@@ -24,6 +24,7 @@ from rich.text import Text
 
 from orca.health import ImportReport, Report, Status
 from orca.interfaces.cli.i18n import t
+from orca.interfaces.cli.output import harmless
 from orca.text.parts import plain_text
 from orca.types import (
     Context,
@@ -40,6 +41,7 @@ BAR = 40
 """Columns of a token bar."""
 
 _SHOWN_ERRORS = 20
+_BEGINNING = 60
 Advance = Callable[[int, int], None]
 
 
@@ -50,7 +52,7 @@ def console() -> Console:
 
 def line(text: str, style: str = "") -> None:
     """Print one line; nothing in it is read as markup."""
-    console().print(Text(text, style=style), soft_wrap=True)
+    console().print(Text(harmless(text), style=style), soft_wrap=True)
 
 
 def table(title: str | None, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -62,13 +64,15 @@ def table(title: str | None, headings: Sequence[str], rows: Sequence[Sequence[st
     for heading in headings:
         drawn.add_column(heading, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(Text(harmless(cell)) for cell in row))
     console().print(drawn)
 
 
 def panel(title: str, body: str, style: str = "cyan") -> None:
     """Print a text in a frame."""
-    console().print(Panel(Text(body), title=Text(title), title_align="left", border_style=style))
+    console().print(
+        Panel(Text(harmless(body)), title=Text(harmless(title)), title_align="left", border_style=style)
+    )
 
 
 def counts(title: str, numbers: Mapping[str, int]) -> None:
@@ -80,7 +84,7 @@ def warn_degraded(reason: str | None) -> None:
     """Say on standard error why something was missing."""
     if reason:
         Console(file=sys.stderr, highlight=False).print(
-            Text(t("degraded: {reason}", reason=reason), style="yellow")
+            Text(harmless(t("degraded: {reason}", reason=reason)), style="yellow")
         )
 
 
@@ -132,6 +136,23 @@ def ledger(built: Context, *, short: bool = False) -> None:
     rows = [_ledger_row(list(items)) for _, items in groups]
     table(t("Ledger"), [t("tier"), t("row"), t("tokens"), t("score"), t("in"), t("reason")], rows)
     token_bar(built)
+
+
+def ledger_of_turn(built: Context) -> None:
+    """Print the ledger with the beginnings of the texts: what entered the prompt, then what was left out."""
+    warn_degraded(built.degraded)
+    headings = [t("tier"), t("row"), t("tokens"), t("score"), t("reason"), t("text")]
+    for title, included in ((t("In the prompt"), True), (t("Left out"), False)):
+        items = [item for item in built.items if item.included is included]
+        rows = [[*_ledger_row([item])[:4], item.reason, _beginning(item.text)] for item in items]
+        if rows or included:
+            table(title, headings, rows)
+    token_bar(built)
+
+
+def _beginning(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _BEGINNING else flat[: _BEGINNING - 1] + "…"
 
 
 def _ledger_row(items: list[ContextItem]) -> list[str]:

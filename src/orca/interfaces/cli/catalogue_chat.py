@@ -1,0 +1,77 @@
+"""Chinese messages of ``orca chat``, keyed by the English that stands in the code; a test keeps them complete."""
+
+CHINESE: dict[str, str] = {
+    "thinking": "思考中",
+    "the provider is busy, asking again in {n:.0f} s": "服务方繁忙，{n:.0f} 秒后重试",
+    "{agent} (run {run})": "{agent}（运行 {run}）",
+    "{n} tool calls, {tokens} tokens": "{n} 次工具调用，{tokens} token",
+    "{n} tokens": "{n} token",
+    "{n:.1f} s": "{n:.1f} 秒",
+    "{n:.0f} s": "{n:.0f} 秒",
+    "{tool} was refused: nobody is there to allow it": "已拒绝 {tool}：没有人可以批准",
+    "Allow it? y yes, n no, a always in this chat: ": "允许吗？y 是，n 否，a 本次对话总是允许：",
+    "{agent} wants to use {tool}": "{agent} 想使用 {tool}",
+    "… and {n} more lines": "……还有 {n} 行",
+    "Set [llm] window_tokens in {path} to what the model really has.": "请把 {path} 中 [llm] 的 window_tokens 设为模型的实际窗口。",
+    "See: orca status": "请看：orca status",
+    "Type /retry in {n:.0f} s.": "请在 {n:.0f} 秒后输入 /retry。",
+    "Wait a little, then type /retry.": "请稍等片刻，再输入 /retry。",
+    "Set SILICONFLOW_API_KEY, or api_key in {path}.": "请设置 SILICONFLOW_API_KEY，或 {path} 中的 api_key。",
+    "Try another /model, or mend [llm] in {path}.": "请用 /model 换一个模型，或修改 {path} 的 [llm]。",
+    "It is their fault; type /retry.": "问题在服务方；可输入 /retry 重试。",
+    "Type /retry, or raise [llm] timeout_seconds in {path}.": "可输入 /retry 重试，或调大 {path} 中 [llm] 的 timeout_seconds。",
+    "Is the model server running? Mend [llm] base_url in {path}, or type /retry.": "模型服务在运行吗？请修改 {path} 中 [llm] 的 base_url，或输入 /retry 重试。",
+    "The model does not take this; try another /model.": "模型不接受这个请求；请用 /model 换一个模型。",
+    "Type /retry to ask again.": "可输入 /retry 重试。",
+    "{path} cannot be read: {reason}": "无法读取 {path}：{reason}",
+    "{path} cannot be written: {reason}": "无法写入 {path}：{reason}",
+    "Ctrl-D or /quit leaves.": "按 Ctrl-D 或输入 /quit 离开。",
+    "There is no {name}. Did you mean {near}?": "没有 {name} 这个命令。是不是 {near}？",
+    "There is no {name}. /help lists what can be typed; a message may begin with a blank.": "没有 {name} 这个命令。/help 列出可用的命令；消息以空格开头就不会当作命令。",
+    "{command} wants a number, as in: {command} 3": "{command} 需要一个编号，例如：{command} 3",
+    "New conversation {name}.": "新会话 {name}。",
+    "Conversation {name}, {n} messages. It went on:": "会话 {name}，{n} 条消息。上次说到：",
+    "This is {name}. /session NAME goes to another or a new one.": "当前会话是 {name}。/session NAME 转到另一个或新的会话。",
+    "There is no model: this is the memory alone. /model NAME takes one.": "没有模型，这里只有记忆。/model NAME 可选用一个模型。",
+    "Talking to {name} at {url}.": "正在与 {url} 的 {name} 对话。",
+    " Also known: {names}.": "还可以用：{names}。",
+    "nothing was said in {name} yet": "会话 {name} 中还没有内容",
+    "{path} exists already; name another file": "{path} 已经存在；请换一个文件名",
+    "{n} messages written to {path}": "已把 {n} 条消息写入 {path}",
+    "type": "输入",
+    "to": "作用",
+    "Enter sends, Esc Enter begins a new line, pasted lines stay together. Tab completes, ↑ brings back. Ctrl-C stops an answer, Ctrl-D leaves. A line that begins with a blank is no command, and is not kept in the input history.": "回车发送，先按 Esc 再按回车换行，粘贴的多行保持在一起。Tab 补全，↑ 找回输入过的内容。Ctrl-C 停止回答，Ctrl-D 离开。以空格开头的一行不当作命令，也不进入输入历史。",
+    "{n} messages": "{n} 条消息",
+    "see what the last prompt was made of, what was left out, and why": "看上一个提示词由什么组成、舍弃了什么、为什么",
+    "list what is remembered about you": "列出记住的关于你的事",
+    "forget a memory with all its versions": "遗忘一条记忆及其全部版本",
+    "list what sub-agents did in this conversation": "列出本会话中子代理做过的事",
+    "read a sub-agent's whole trace": "阅读一个子代理的完整过程",
+    "list conversations, or go to another one": "列出会话，或转到另一个会话",
+    "see the model, or talk to another one": "查看模型，或换一个模型对话",
+    "ask again for an answer that did not come": "重新请求没有得到的回答",
+    "write this conversation to FILE.md, or to FILE.jsonl for orca import": "把本会话写入 FILE.md；写成 FILE.jsonl 则可用 orca import 导入",
+    "show this list": "显示这张表",
+    "leave": "离开",
+    "Talking to {name}. /help lists what can be typed.": "正在与 {name} 对话。/help 列出可用的命令。",
+    "Memory only: {url} needs an API key. Set SILICONFLOW_API_KEY, or api_key under [llm] in {path}.": "仅记忆模式：{url} 需要 API 密钥。请设置 SILICONFLOW_API_KEY，或 {path} 中 [llm] 的 api_key。",
+    "Memory only: no chat model is configured, so Orca keeps what you say and answers with what it recalls.\n"
+    "To talk to a model, put this into {path} (an Ollama on this machine; any OpenAI-compatible address goes):\n"
+    "  [llm]\n"
+    '  base_url = "http://127.0.0.1:11434/v1"\n'
+    '  model = "qwen3:8b"\n'
+    "or set SILICONFLOW_API_KEY and ORCA_LLM_MODEL. /help lists what can be typed.": "仅记忆模式：没有配置对话模型，Orca 只记下你说的话，并用想起的内容回答。\n"
+    "要与模型对话，请在 {path} 中写入（以本机的 Ollama 为例；任何 OpenAI 兼容的地址都可以）：\n"
+    "  [llm]\n"
+    '  base_url = "http://127.0.0.1:11434/v1"\n'
+    '  model = "qwen3:8b"\n'
+    "或者设置 SILICONFLOW_API_KEY 和 ORCA_LLM_MODEL。/help 列出可用的命令。",
+    "Stopped. What was said so far is kept; /retry or a new message goes on.": "已停止。说过的内容都保留了；输入 /retry 或新消息可以继续。",
+    "The model gave an empty answer; type /retry, or say it in other words.": "模型给出了空回答；请输入 /retry，或换个说法。",
+    "The answer was cut at the model's limit; ask it to go on.": "回答因达到模型的长度上限而截断；可以让它继续。",
+    "{figures} · {n} recalled · /context shows why": "{figures} · 想起 {n} 条 · /context 查看缘由",
+    "Keeping what matters; Ctrl-C leaves at once.": "正在保存要紧的内容；按 Ctrl-C 立即离开。",
+    "Left. What was said is kept; the rest is made up when the chat goes on.": "已离开。说过的话都保留了；其余的在对话继续时补上。",
+    "In the prompt": "进入提示词的",
+    "Left out": "舍弃的",
+}
