@@ -432,6 +432,18 @@ def test_one_agent_serves_several_event_loops_at_once(server, make, memory, scop
 
 
 @pytest.mark.case(7)
+def test_a_turn_whose_loop_was_closed_holds_nobody_up(make, memory, scope):
+    agent = make()
+    loop = asyncio.new_event_loop()
+    abandoned = agent.stream("first", scope=scope)
+    assert isinstance(loop.run_until_complete(anext(abandoned)), TurnStarted)
+    loop.close()
+    result = asyncio.run(asyncio.wait_for(agent.run("second", scope=scope), 10))
+    assert result.text == "ok"
+    del abandoned
+
+
+@pytest.mark.case(7)
 def test_the_loop_is_never_kept_waiting(server, make, memory, scope):
     @tool
     def block() -> str:

@@ -14,12 +14,20 @@ from orca.memory.manager import MemoryManager
 from orca.types import Scope
 
 
+class _Turn:
+    """A turn that holds a session, or waits for it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.ticket: Future[None] = Future()
+
+
 class _Line:
-    """Those who wait for one session, in the order of their coming."""
+    """Who holds a session, and those who wait for it in the order of their coming."""
 
     def __init__(self) -> None:
-        self.busy = False
-        self.waiting: deque[Future[None]] = deque()
+        self.holder: _Turn | None = None
+        self.waiting: deque[_Turn] = deque()
 
 
 _guard = threading.Lock()
@@ -32,42 +40,44 @@ async def one_turn(memory: MemoryManager, scope: Scope) -> AsyncIterator[None]:
 
     An ``asyncio.Lock`` belongs to one event loop, and a turn may come from any. Turns of other processes, or of
     another memory opened on the same store, are not held back: their messages may stand between this turn's,
-    and each history is still valid.
+    and each history is still valid. A turn whose loop was closed under it holds nobody up.
     """
-    await _enter(memory, scope)
+    turn = _Turn(asyncio.get_running_loop())
+    await _enter(turn, memory, scope)
     try:
         yield
     finally:
-        _leave(memory, scope)
+        _leave(turn, memory, scope)
 
 
-async def _enter(memory: MemoryManager, scope: Scope) -> None:
+async def _enter(turn: _Turn, memory: MemoryManager, scope: Scope) -> None:
     with _guard:
         line = _lines.setdefault(memory, {}).setdefault(scope, _Line())
-        if not line.busy:
-            line.busy = True
+        if line.holder is None or line.holder.loop.is_closed():
+            line.holder = turn
             return
-        ticket: Future[None] = Future()
-        line.waiting.append(ticket)
+        line.waiting.append(turn)
     try:
-        await asyncio.wrap_future(ticket)
+        await asyncio.wrap_future(turn.ticket)
     except asyncio.CancelledError:
         with _guard:
-            passed_on = ticket not in line.waiting
-            if not passed_on:
-                line.waiting.remove(ticket)
-        if passed_on:  # the turn was handed over in the moment of the cancellation
-            _leave(memory, scope)
+            if turn in line.waiting:
+                line.waiting.remove(turn)
+        _leave(turn, memory, scope)  # it may have been handed over in the moment of the cancellation
         raise
 
 
-def _leave(memory: MemoryManager, scope: Scope) -> None:
+def _leave(turn: _Turn, memory: MemoryManager, scope: Scope) -> None:
+    """Hand the session on to the next turn, where this one holds it."""
     with _guard:
-        lines = _lines[memory]
-        line = lines[scope]
+        lines = _lines.get(memory, {})
+        line = lines.get(scope)
+        if line is None or line.holder is not turn:
+            return
         while line.waiting:
-            ticket = line.waiting.popleft()
-            if ticket.set_running_or_notify_cancel():
-                ticket.set_result(None)
+            follower = line.waiting.popleft()
+            if not follower.loop.is_closed() and follower.ticket.set_running_or_notify_cancel():
+                line.holder = follower
+                follower.ticket.set_result(None)
                 return
         del lines[scope]
