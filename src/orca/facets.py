@@ -173,6 +173,16 @@ class MemoryStore(Protocol):
         """Return memories in order of id; with ``as_of`` those that were valid at that instant."""
         ...
 
+    def alike(
+        self, *, slots: Sequence[str], contents: Sequence[str], scope: Scope, limit: int
+    ) -> list[Memory]:
+        """Return memories in any state that have one of the slots or, to the letter, one of the texts.
+
+        A slot that ends in ``*`` stands for every slot that begins with what is before it. In order of id, at
+        most ``limit``: active ones first, then the newest.
+        """
+        ...
+
     def supersede(self, memory_id: int, replacement: Memory, *, scope: Scope, now: datetime) -> Memory:
         """Close one memory and store its replacement as the next version; return the new one.
 

@@ -151,7 +151,8 @@ class Candidate:
     ``content`` is a self-contained sentence in the speaker's language. ``slot`` names what can have one value at
     a time (``home``, ``taste:coriander``) and ``value`` that value; both are None where several may be true at
     once. ``affirmed`` is false when the value is denied ("no longer lives in Paris"). ``explicit`` marks a
-    request to remember. ``said_at`` is when it was said, ``span`` where in the source text it stands.
+    request to remember, ``changed`` a statement which itself says that the value was another before ("moved to
+    May 8"). ``said_at`` is when it was said, ``span`` where in the source text it stands.
     """
 
     content: str
@@ -160,6 +161,7 @@ class Candidate:
     value: str | None = None
     affirmed: bool = True
     explicit: bool = False
+    changed: bool = False
     confidence: float = 0.7
     origin: Origin = "user"
     said_at: datetime | None = None

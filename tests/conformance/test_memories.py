@@ -233,3 +233,32 @@ def test_delete_takes_every_version(
 
 def np_rows(count: int) -> object:
     return unit(1)[None].repeat(count, axis=0)
+
+
+def test_memories_alike_are_found_by_slot_by_family_and_by_text(
+    store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    def add(content: str, slot: str | None, whose: Scope = scope) -> Memory:
+        return store.memories.append(Memory(content=content, slot=slot), scope=whose)
+
+    home, other_home = add("lives in Paris", "home"), add("lives in Rome", "home")
+    store.memories.supersede(
+        home.id or 0, Memory(content="lives in Lyon", slot="home"), scope=scope, now=clock.now()
+    )
+    report, unnamed = add("the report is due", "deadline:report"), add("it is due", "deadline:*")
+    plain = add("the box is red", None)
+    add("lives in Oslo", "home", Scope(user=f"{scope.user}-other", session=scope.session))
+
+    def alike(*, slots: tuple[str, ...] = (), contents: tuple[str, ...] = (), limit: int = 50) -> list[str]:
+        found = store.memories.alike(slots=slots, contents=contents, scope=scope, limit=limit)
+        assert [memory.id for memory in found] == sorted(memory.id or 0 for memory in found)
+        return [memory.content for memory in found]
+
+    assert alike(slots=("home",)) == ["lives in Paris", "lives in Rome", "lives in Lyon"]
+    assert alike(slots=("home",), limit=2) == ["lives in Rome", "lives in Lyon"]  # active ones first
+    assert alike(slots=("deadline:*",)) == [report.content, unnamed.content]
+    assert alike(slots=("deadline:report",), contents=("the box is red",)) == [report.content, plain.content]
+    assert alike(contents=("lives in Paris",)) == ["lives in Paris"]
+    assert alike(slots=("deadline:%", "hom_"), contents=("%",)) == []
+    assert alike() == []
+    assert other_home.slot == "home"

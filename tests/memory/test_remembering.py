@@ -12,7 +12,7 @@ from orca.llms.extractive import RuleExtractor
 from orca.memory.remembering import Rememberer
 from orca.stores.sqlite.store import SQLiteStore
 from orca.testing.doubles import FixedClock
-from orca.types import Candidate, Memory, Scope
+from orca.types import Memory, Scope
 
 SCOPE = Scope(user="alice", session="s1")
 SAID = datetime(2026, 5, 14, 9, 0, tzinfo=UTC)
@@ -39,12 +39,7 @@ def say(rememberer: Rememberer, text: str, *, message: int, days: float = 0, sco
     found = RuleExtractor().extract_facts(text, said_at=said_at)
     assert found
     for candidate in found:
-        sourced = Candidate(
-            content=candidate.content, kind=candidate.kind, slot=candidate.slot, value=candidate.value,
-            affirmed=candidate.affirmed, explicit=candidate.explicit, confidence=candidate.confidence,
-            said_at=said_at, source_message_ids=(message,),
-        )  # fmt: skip
-        rememberer.add(sourced, scope=scope)
+        rememberer.add(replace(candidate, source_message_ids=(message,)), scope=scope)
 
 
 def active(store: SQLiteStore, scope: Scope = SCOPE) -> list[str]:
@@ -213,3 +208,71 @@ def test_an_edited_memory_is_compared_by_its_new_words(store: SQLiteStore, remem
     edited = rememberer.reread(replace(old, content="用户住在上海"))
     assert (edited.slot, edited.metadata) == ("home", {"value": "上海", "note": "x"})
     assert rememberer.reread(replace(old, content="端口 8080")).slot is None
+
+
+@pytest.mark.case(16)
+def test_a_change_that_is_replayed_fifty_times_leaves_a_bounded_history(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
+    for turn in range(50):
+        say(rememberer, "我住在北京", message=turn * 2 + 1, days=turn)
+        say(rememberer, "我搬到上海了", message=turn * 2 + 2, days=turn + 0.5)
+    assert active(store) == ["用户搬到上海了"]
+    versions = store.memories.find(scope=SCOPE, include_inactive=True)
+    assert [version.content for version in versions] == ["用户住在北京", "用户搬到上海了"] * 2
+    assert [m.content for m in store.memories.find(scope=SCOPE, as_of=SAID + timedelta(days=0.2))] == [
+        "用户住在北京"
+    ]
+    assert all(check.ok for check in store.verify())
+
+
+@pytest.mark.case(25)
+def test_a_life_that_returns_keeps_both_of_its_periods(store: SQLiteStore, rememberer: Rememberer) -> None:
+    for number, (text, day) in enumerate([("我住在北京", 0), ("我搬到上海了", 10), ("我搬到北京了", 20)], 1):
+        say(rememberer, text, message=number, days=day)
+    homes = [
+        [memory.metadata["value"] for memory in store.memories.find(scope=SCOPE, as_of=SAID + timedelta(days=day))]
+        for day in (5, 15, 25)
+    ]  # fmt: skip
+    assert homes == [["北京"], ["上海"], ["北京"]]
+
+
+@pytest.mark.case(25)
+@pytest.mark.parametrize(
+    ("before", "change", "left"),
+    [
+        (["第一版的截止日期是四月二十号"], "截止日期改到五月八号", ["截止日期改到五月八号"]),
+        (["The deadline is 20 April"], "The deadline was moved to 8 May", ["The deadline is 8 May."]),
+        # Two are known: nobody can tell which one moved.
+        (
+            ["论文的截止日期是4月20日", "报告的截止日期是4月22日"],
+            "截止日期改到5月8日",
+            ["论文的截止日期是4月20日", "报告的截止日期是4月22日", "截止日期改到5月8日"],
+        ),
+        # No change is told: it may be another project's.
+        (
+            ["第一版的截止日期是4月20日"],
+            "截止日期是5月8日",
+            ["第一版的截止日期是4月20日", "截止日期是5月8日"],
+        ),
+    ],
+)
+def test_a_change_without_a_subject_is_about_the_only_one_of_its_kind(
+    store: SQLiteStore, rememberer: Rememberer, before: list[str], change: str, left: list[str]
+) -> None:
+    for number, text in enumerate([*before, change], 1):
+        say(rememberer, text, message=number, days=number)
+    assert active(store) == left
+
+
+def test_a_statement_meets_its_rivals_among_thousands_without_reading_them_all(
+    store: SQLiteStore, rememberer: Rememberer
+) -> None:
+    rememberer.add_many([Memory(content=f"事项 {n}：编号为 {n * 7} 的箱子") for n in range(300)], scope=SCOPE)
+    rememberer.add(Memory(content="用户住在北京"), scope=SCOPE)
+    read: list[int] = []
+    find = store.memories.find
+    store.memories.find = lambda **options: read.append(1) or find(**options)  # type: ignore[method-assign,func-returns-value]
+    rememberer.add(Memory(content="用户住在上海"), scope=SCOPE)
+    assert read == []
+    assert "用户住在北京" not in active(store)

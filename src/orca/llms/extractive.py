@@ -9,6 +9,7 @@ from typing import Protocol
 
 from orca.llms.rules import en, zh
 from orca.llms.rules.base import EXPLICIT_CONFIDENCE, Finding, first_finding
+from orca.llms.rules.referents import Referents
 from orca.llms.summary_rules import summarize_turn
 from orca.text.normalize import clean
 from orca.text.relative_dates import annotate_dates
@@ -27,12 +28,12 @@ class LanguageRules(Protocol):
         """Return the sentence under which a wish without a known form is kept."""
         ...
 
-    def names_speaker(self, clause: str) -> bool:
-        """Whether the next clause may leave out its subject."""
+    def subject_of(self, clause: str) -> str | None:
+        """Return the subject that the next clause may leave out, as it would be said, or None."""
         ...
 
-    def find_statement(self, clause: str, *, after_subject: bool) -> Finding | None:
-        """Return what a clause states about the user."""
+    def find_statements(self, clause: str, *, subject: str | None) -> list[Finding]:
+        """Return what a clause states about the user and theirs; ``subject`` is what it may have left out."""
         ...
 
 
@@ -40,6 +41,9 @@ _RULES: Mapping[Language, LanguageRules] = {"zh": zh, "en": en}
 
 MAX_SCANNED_CHARACTERS = 20_000
 """Facts about a person stand in what they type; of longer messages (pasted documents) only the start is read."""
+
+EARLIER_MESSAGES = 6
+"""The user's messages before this one in which "she" may have been named; further back somebody else may be meant."""
 
 MAX_STATEMENT_CHARACTERS = 400
 """Clauses and wishes beyond this are pasted text, not a statement."""
@@ -57,36 +61,36 @@ class RuleExtractor:
         """Return one or two sentences on a turn; see ``summarize_turn``."""
         return summarize_turn(messages)
 
-    def extract_facts(
-        self, text: str, *, said_at: datetime, language: Language | None = None
-    ) -> list[Candidate]:
+    def extract_facts(self, text: str, *, said_at: datetime, earlier: Sequence[str] = ()) -> list[Candidate]:
         """Return what a user's text states; see ``extract_facts``."""
-        return extract_facts(text, said_at=said_at, language=language)
+        return extract_facts(text, said_at=said_at, earlier=earlier)
 
     def read_memory(self, content: str, *, said_at: datetime) -> Candidate | None:
         """Return a memory's sentence with slot and value; see ``read_memory``."""
         return read_memory(content, said_at=said_at)
 
 
-def extract_facts(text: str, *, said_at: datetime, language: Language | None = None) -> list[Candidate]:
+def extract_facts(text: str, *, said_at: datetime, earlier: Sequence[str] = ()) -> list[Candidate]:
     """Return what the user states about themselves, or asks to remember, in one of their messages.
 
-    Meant for what a user typed; never for text of assistants or tools. With ``language`` only clauses in that
-    language are read. Precision goes before recall: questions, suppositions, quotations, code, pasted text and
-    statements about other people yield nothing (about relatives they yield facts about the relatives).
-    Relative dates are counted from ``said_at`` and stand beside the words.
+    Meant for what a user typed; never for text of assistants or tools. ``earlier`` are the user's messages just
+    before, oldest first: nothing is extracted from them, they only tell whom "she" means. Precision goes before
+    recall: questions, suppositions, quotations, code, pasted text and words that point at something unnamed yield
+    nothing; of other people only relatives and people with a name count. Relative dates are counted from
+    ``said_at`` and stand beside the words.
     """
     found: dict[str, Candidate] = {}
-    for clause, finding, explicit in _findings(clean(text)[:MAX_SCANNED_CHARACTERS]):
-        if language not in (None, clause.language):
-            continue
+    for clause, finding, explicit in _findings(clean(text)[:MAX_SCANNED_CHARACTERS], earlier):
+        content = annotate_dates(finding.content, said_at=said_at)
+        dated = finding.value is not None and content != finding.content
         candidate = Candidate(
-            content=annotate_dates(finding.content, said_at=said_at),
+            content=content,
             kind=finding.kind,
             slot=finding.slot,
-            value=annotate_dates(finding.value, said_at=said_at) if finding.value else None,
+            value=annotate_dates(finding.value or "", said_at=said_at) if dated else finding.value,
             affirmed=finding.affirmed,
             explicit=explicit,
+            changed=finding.changed,
             confidence=max(finding.confidence, EXPLICIT_CONFIDENCE) if explicit else finding.confidence,
             said_at=said_at,
             span=(clause.start, clause.end),
@@ -117,10 +121,12 @@ def read_memory(content: str, *, said_at: datetime) -> Candidate | None:
     return None
 
 
-def _findings(text: str) -> Iterator[tuple[Clause, Finding, bool]]:
+def _findings(text: str, earlier: Sequence[str]) -> Iterator[tuple[Clause, Finding, bool]]:
     """Yield each clause that states something, what it states, and whether it was asked to be remembered."""
+    people = Referents([message[:MAX_SCANNED_CHARACTERS] for message in earlier[-EARLIER_MESSAGES:]])
     done_sentence = -1
-    subject_of = -1
+    subject: str | None = None
+    subject_sentence = -1
     for clause in clauses(text):
         if clause.sentence == done_sentence or len(clause.text) > MAX_STATEMENT_CHARACTERS:
             continue
@@ -130,29 +136,30 @@ def _findings(text: str) -> Iterator[tuple[Clause, Finding, bool]]:
             done_sentence = clause.sentence
             yield from ((clause, finding, True) for finding in _wished(wish, clause.language))
             continue
-        after_subject = subject_of == clause.sentence
         if not clause.asserted:
             continue
-        if rules.names_speaker(clause.text):
-            subject_of = clause.sentence
-        if finding := _stated(clause, after_subject=after_subject):
-            yield clause, finding, False
+        spoken = people.resolve(clause.text)
+        people.hear(clause.text)
+        if subject_sentence != clause.sentence:
+            subject = None
+        yield from ((clause, finding, False) for finding in _stated(clause, spoken, subject))
+        if (named := rules.subject_of(spoken)) is not None:
+            subject, subject_sentence = named, clause.sentence
 
 
-def _stated(clause: Clause, *, after_subject: bool) -> Finding | None:
+def _stated(clause: Clause, spoken: str, subject: str | None) -> list[Finding]:
     """Return what a clause states, trying its sentence's rest first where a comma belongs to the form."""
     rules = _RULES[clause.language]
-    if clause.text != clause.rest[:MAX_STATEMENT_CHARACTERS] and _SPANS_COMMA.search(
-        clause.rest[:MAX_STATEMENT_CHARACTERS]
-    ):
-        whole = rules.find_statement(clause.rest.rstrip("。.！! "), after_subject=False)
-        if whole is not None:
+    rest = clause.rest[:MAX_STATEMENT_CHARACTERS]
+    if clause.text != rest and _SPANS_COMMA.search(rest):
+        whole = rules.find_statements(rest.rstrip("。.！! "), subject=None)
+        if whole:
             return whole
-    return rules.find_statement(clause.text, after_subject=after_subject)
+    return rules.find_statements(spoken, subject=subject)
 
 
 _SPANS_COMMA = re.compile(
-    r"不是[^，,]{1,25}[，,]\s*而?是|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]",
+    r"不是[^，,]{1,25}[，,]\s*而?是|^预算(?:方面|的话)?[，,:：]|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]|^my [\w-]+, [A-Z]",
     re.IGNORECASE,
 )
 
@@ -162,9 +169,10 @@ def _wished(wish: str, language: Language) -> list[Finding]:
     rules = _RULES[language]
     known: list[Finding] = []
     for part in clauses(wish):
-        finding = _RULES[part.language].find_statement(part.text, after_subject=bool(known))
-        if finding is None:
+        subject = ("我" if part.language == "zh" else "I") if known else None
+        found = _RULES[part.language].find_statements(part.text, subject=subject)
+        if not found:
             known = []
             break
-        known.append(finding)
+        known += found
     return known or [Finding(content=rules.as_request(wish), kind="fact", confidence=EXPLICIT_CONFIDENCE)]

@@ -16,7 +16,7 @@ class Extractor(Protocol):
         """Return one or two sentences on a turn, or '' when it says nothing."""
         ...
 
-    def extract_facts(self, text: str, *, said_at: datetime) -> list[Candidate]:
+    def extract_facts(self, text: str, *, said_at: datetime, earlier: Sequence[str] = ()) -> list[Candidate]:
         """Return what a user's own text states."""
         ...
 

@@ -7,9 +7,22 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from orca.memory.extractor import Extractor
-from orca.memory.similarity import adds_detail, denies, fingerprint, same_statement
+from orca.memory.matching import (
+    READ_DETAILS,
+    contradicts,
+    details,
+    from_same_message,
+    joined,
+    last_said,
+    latest_period,
+    meant_by_change,
+    repeated,
+    said_at,
+    stored_id,
+)
+from orca.memory.similarity import adds_detail
 from orca.protocols import Clock, Store
-from orca.text.normalize import fold
+from orca.text.analysis import index_terms
 from orca.types import Candidate, Memory, Scope
 
 CONFIDENCE_STEP = 0.05
@@ -18,8 +31,15 @@ CONFIDENCE_STEP = 0.05
 MAX_CONFIDENCE = 0.95
 """Repeats never make a memory certain; more may be given by hand."""
 
-MAX_SOURCES = 50
-"""Most source message ids that a memory keeps: the first one and the newest."""
+MAX_TERMS = 60
+"""Words of a statement that are looked up; a memory is a sentence."""
+
+
+NEAREST_BY_WORDS = 20
+"""Active memories compared with a statement by its words, the best by BM25: a repeat or a denial shares nearly all."""
+
+NEAREST_BY_SLOT = 500
+"""Most memories read for the slots of one call, active ones first."""
 
 
 @dataclass(slots=True)
@@ -66,19 +86,37 @@ class Rememberer:
         if not new:
             return []
         with self._store.transaction() as tx:
-            known = _Known(self._clock.now())
-            for memory in tx.memories.find(scope=scope, include_inactive=True):
-                known.put(memory)
+            known = self._known(tx, new, scope)
             return [self._meet(tx, memory, known, scope) for memory in new]
+
+    def _known(self, tx: Store, new: Sequence[Memory], scope: Scope) -> _Known:
+        """Read the memories that statements can have to do with: same slot, same text, or nearly the same words."""
+        ids: list[int] = []
+        for memory in new:
+            terms = list(dict.fromkeys(index_terms(memory.content)))[:MAX_TERMS]
+            ids += [
+                match.id for match in tx.memories.search(terms, scope=scope, limit=NEAREST_BY_WORDS).matches
+            ]
+        by_words = tx.memories.get_many(sorted(set(ids)), scope=scope)
+        alike = tx.memories.alike(
+            slots=sorted({memory.slot for memory in (*new, *by_words) if memory.slot}),
+            contents=sorted({memory.content for memory in new}),
+            scope=scope,
+            limit=NEAREST_BY_SLOT,
+        )
+        known = _Known(self._clock.now())
+        for memory in sorted({stored_id(m): m for m in (*by_words, *alike)}.values(), key=stored_id):
+            known.put(memory)
+        return known
 
     def reread(self, memory: Memory) -> Memory:
         """Return an edited memory with the slot and the value of its new words instead of the old ones."""
-        kept = {name: value for name, value in memory.metadata.items() if name not in _READ_DETAILS}
+        kept = {name: value for name, value in memory.metadata.items() if name not in READ_DETAILS}
         bare = replace(memory, slot=None, metadata=kept)
         if self._extractor is None:
             return bare
         read = self._extractor.read_memory(bare.content, said_at=self._clock.now())
-        return bare if read is None else replace(bare, slot=read.slot, metadata={**kept, **_details(read)})
+        return bare if read is None else replace(bare, slot=read.slot, metadata={**kept, **details(read)})
 
     def supersede(self, old: Memory, statement: Candidate, *, scope: Scope) -> Memory:
         """Let a statement take the place of one memory, as somebody decided who saw both; return the new version.
@@ -87,27 +125,27 @@ class Rememberer:
         """
         new = self._as_memory(statement, scope)
         with self._store.transaction() as tx:
-            known = _Known(self._clock.now())
-            for memory in tx.memories.find(scope=scope, include_inactive=True):
-                known.put(memory)
-            if (same := _from_same_message(new, [*known.active.values(), *known.inactive])) is not None:
+            known = self._known(tx, [new, old], scope)
+            if (same := from_same_message(new, [*known.active.values(), *known.inactive])) is not None:
                 return same
-            if (repeated := _repeated(new, known.active.values())) is not None:
-                return self._repeat(tx, repeated, new, known, scope)
+            if (same := repeated(new, known.active.values())) is not None:
+                return self._repeat(tx, same, new, known, scope)
             rivals = [
                 other for other in known.active.values() if contradicts(new, other) or other.id == old.id
             ]
             return self._replace(tx, rivals, new, known, scope)
 
     def _meet(self, tx: Store, new: Memory, known: _Known, scope: Scope) -> Memory:
-        if (same := _from_same_message(new, [*known.active.values(), *known.inactive])) is not None:
+        if (same := from_same_message(new, [*known.active.values(), *known.inactive])) is not None:
             return same
-        if (old := _repeated(new, known.active.values())) is not None:
+        if (old := repeated(new, known.active.values())) is not None:
             return self._repeat(tx, old, new, known, scope)
         rivals = [old for old in known.active.values() if contradicts(new, old)]
+        if not rivals and (meant := meant_by_change(new, known.active.values())) is not None:
+            new, rivals = replace(new, slot=meant.slot), [meant]
         if rivals:
             return self._replace(tx, rivals, new, known, scope)
-        if (old := _repeated(new, [old for old in known.inactive if old.state == "retired"])) is not None:
+        if (old := repeated(new, [old for old in known.inactive if old.state == "retired"])) is not None:
             known.inactive.remove(old)
             return self._repeat(tx, replace(old, state="active", valid_to=None), new, known, scope)
         stored = tx.memories.append(new, scope=scope)
@@ -122,16 +160,16 @@ class Rememberer:
             confidence=max(
                 old.confidence, min(MAX_CONFIDENCE, max(old.confidence, new.confidence) + CONFIDENCE_STEP)
             ),
-            source_message_ids=_joined(old.source_message_ids, new.source_message_ids),
+            source_message_ids=joined(old.source_message_ids, new.source_message_ids),
             expires_at=new.expires_at
             if old.expires_at is None or new.expires_at is None
             else max(old.expires_at, new.expires_at),
             slot=old.slot or new.slot,
-            metadata={**new.metadata, **old.metadata, "last_said": _said_at(new).isoformat()},
+            metadata={**new.metadata, **old.metadata, "last_said": said_at(new).isoformat()},
         )
         if (
             adds_detail(new.content, old.content)
-            and _said_at(new) >= _said_at(old)
+            and said_at(new) >= said_at(old)
             and old.state == "active"
             and not old.pinned
         ):
@@ -144,8 +182,8 @@ class Rememberer:
                 root_id=None,
                 has_embedding=False,
             )
-            stored = tx.memories.supersede(_id(old), version, scope=scope, now=self._clock.now())
-            known.active.pop(_id(old), None)
+            stored = tx.memories.supersede(stored_id(old), version, scope=scope, now=self._clock.now())
+            known.active.pop(stored_id(old), None)
         else:
             stored = tx.memories.update(refreshed, scope=scope)
         known.put(stored)
@@ -156,12 +194,12 @@ class Rememberer:
     ) -> Memory:
         """Let the statement that was said last be the active one, and keep the others as its past."""
         now = self._clock.now()
-        newest = max(rivals, key=_last_said)
-        if _last_said(newest) > _said_at(new):
+        newest = max(rivals, key=last_said)
+        if last_said(newest) > said_at(new):
             if (
-                told := _repeated(new, [old for old in known.inactive if old.state == "superseded"])
+                told := repeated(new, [old for old in known.inactive if old.state == "superseded"])
             ) is not None:
-                sources = _joined(told.source_message_ids, new.source_message_ids)
+                sources = joined(told.source_message_ids, new.source_message_ids)
                 known.inactive.remove(told)
                 known.put(tx.memories.update(replace(told, source_message_ids=sources), scope=scope))
                 return newest
@@ -175,26 +213,60 @@ class Rememberer:
             known.put(tx.memories.append(past, scope=scope))
             return newest
         pinned = any(old.pinned for old in rivals)
-        stored = tx.memories.supersede(_id(newest), replace(new, pinned=pinned), scope=scope, now=now)
-        known.active.pop(_id(newest))
+        if (returned := latest_period(new, rivals, known.inactive)) is not None:
+            return self._reopen(tx, returned, replace(new, pinned=pinned), rivals, known, scope)
+        stored = tx.memories.supersede(stored_id(newest), replace(new, pinned=pinned), scope=scope, now=now)
+        known.active.pop(stored_id(newest))
         for old in rivals:
             if old.id != newest.id:
-                closed = replace(old, state="superseded", superseded_by=stored.id, valid_to=_said_at(new))
+                closed = replace(old, state="superseded", superseded_by=stored.id, valid_to=said_at(new))
                 known.put(tx.memories.update(closed, scope=scope))
         known.inactive.append(replace(newest, state="superseded", superseded_by=stored.id))
         known.put(stored)
         return stored
 
+    def _reopen(
+        self,
+        tx: Store,
+        returned: Memory,
+        new: Memory,
+        rivals: Sequence[Memory],
+        known: _Known,
+        scope: Scope,
+    ) -> Memory:
+        """Make a value's latest version active again, from now on, in place of the rivals."""
+        when = said_at(new)
+        for old in rivals:
+            closed = replace(old, state="superseded", superseded_by=returned.id, valid_to=when)
+            known.put(tx.memories.update(closed, scope=scope))
+        known.inactive.remove(returned)
+        stored = tx.memories.update(
+            replace(
+                returned,
+                state="active",
+                superseded_by=None,
+                valid_from=when,
+                valid_to=None,
+                pinned=new.pinned,
+                evidence_count=returned.evidence_count + 1,
+                source_message_ids=joined(returned.source_message_ids, new.source_message_ids),
+                metadata={**returned.metadata, "last_said": when.isoformat()},
+            ),
+            scope=scope,
+        )
+        known.put(stored)
+        return stored
+
     def _as_memory(self, statement: Candidate | Memory, scope: Scope) -> Memory:
         now = self._clock.now()
-        said_at = (statement.said_at if isinstance(statement, Candidate) else statement.valid_from) or now
+        when = (statement.said_at if isinstance(statement, Candidate) else statement.valid_from) or now
         memory = self._from_candidate(statement, scope) if isinstance(statement, Candidate) else statement
         if memory.slot is None and self._extractor is not None:
-            read = self._extractor.read_memory(memory.content, said_at=said_at)
+            read = self._extractor.read_memory(memory.content, said_at=when)
             if read is not None:
-                memory = replace(memory, slot=read.slot, metadata={**memory.metadata, **_details(read)})
+                memory = replace(memory, slot=read.slot, metadata={**memory.metadata, **details(read)})
         created_at = memory.created_at or now
-        return replace(memory, user=scope.user, agent=scope.agent, valid_from=said_at, created_at=created_at)
+        return replace(memory, user=scope.user, agent=scope.agent, valid_from=when, created_at=created_at)
 
     @staticmethod
     def _from_candidate(statement: Candidate, scope: Scope) -> Memory:
@@ -206,107 +278,5 @@ class Rememberer:
             origin=statement.origin,
             slot=statement.slot,
             confidence=statement.confidence,
-            metadata=_details(statement),
+            metadata=details(statement),
         )
-
-
-def contradicts(new: Memory, old: Memory) -> bool:
-    """Whether two memories cannot both be true: one slot with two values, or one denies the other.
-
-    A denial ("no longer works at A") contradicts only the value that it denies.
-    """
-    if new.slot is not None and new.slot == old.slot:
-        new_value, old_value = _value(new), _value(old)
-        affirmed = (_affirmed(new), _affirmed(old))
-        if affirmed == (True, True):
-            return new_value != old_value or new_value is None
-        if affirmed == (False, False):
-            return False
-        return new_value == old_value or affirmed == (True, False)
-    return denies(new.content, old.content)
-
-
-def _repeated(new: Memory, memories: Iterable[Memory]) -> Memory | None:
-    """Return the memory that ``new`` repeats: the same words first, then the same value, then similar words."""
-    candidates = list(memories)
-    mark = fingerprint(new.content)
-    for old in candidates:
-        if fingerprint(old.content) == mark:
-            return old
-    for old in candidates:
-        if _same_value(new, old):
-            return old
-    for old in candidates:
-        if not (new.slot and old.slot) and same_statement(new.content, old.content):
-            return old
-    return None
-
-
-def _from_same_message(new: Memory, memories: Sequence[Memory]) -> Memory | None:
-    """Return the memory that this very statement of this very message went into before."""
-    sources = set(new.source_message_ids)
-    if not sources:
-        return None
-    for old in memories:
-        if sources & set(old.source_message_ids) and (
-            fingerprint(old.content) == fingerprint(new.content)
-            or _same_value(new, old)
-            or same_statement(new.content, old.content)
-        ):
-            return old
-    return None
-
-
-_READ_DETAILS = ("value", "affirmed")
-
-
-def _details(candidate: Candidate) -> dict[str, object]:
-    """Return what a memory keeps of a candidate beside its columns."""
-    details: dict[str, object] = {}
-    if candidate.value is not None:
-        details["value"] = candidate.value
-    if not candidate.affirmed:
-        details["affirmed"] = False
-    if candidate.explicit:
-        details["explicit"] = True
-    return details
-
-
-def _same_value(new: Memory, old: Memory) -> bool:
-    """Whether two memories give the same slot the same value, or deny the same value."""
-    if new.slot is None or new.slot != old.slot or _value(new) is None:
-        return False
-    return _value(new) == _value(old) and _affirmed(new) == _affirmed(old)
-
-
-def _value(memory: Memory) -> str | None:
-    value = memory.metadata.get("value")
-    return fold(value).strip() if isinstance(value, str) else None
-
-
-def _affirmed(memory: Memory) -> bool:
-    return memory.metadata.get("affirmed") is not False
-
-
-def _said_at(memory: Memory) -> datetime:
-    said_at = memory.valid_from or memory.created_at
-    if said_at is None:
-        raise ValueError("a memory was said at some time")
-    return said_at
-
-
-def _last_said(memory: Memory) -> datetime:
-    """Return when a memory was last confirmed: a repeat counts as saying it again."""
-    last = memory.metadata.get("last_said")
-    return max(_said_at(memory), datetime.fromisoformat(last)) if isinstance(last, str) else _said_at(memory)
-
-
-def _joined(old: Sequence[int], new: Sequence[int]) -> tuple[int, ...]:
-    ids = list(dict.fromkeys([*old, *new]))
-    return tuple(ids if len(ids) <= MAX_SOURCES else [ids[0], *ids[-(MAX_SOURCES - 1) :]])
-
-
-def _id(memory: Memory) -> int:
-    if memory.id is None:
-        raise ValueError("a stored memory has an id")
-    return memory.id

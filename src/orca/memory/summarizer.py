@@ -41,6 +41,9 @@ MAX_ATTEMPTS = 4
 RETRY_BASE_SECONDS = 15.0
 RETRY_CAP_SECONDS = 900.0
 
+MESSAGES_BEFORE = 12
+"""Messages before a turn that are read for whom its pronouns mean: about six of the user's."""
+
 EXTRACTED_ORIGINS = (None, "user")
 """Whose words may become long-term memories by themselves; imported and other text waits for a promotion."""
 
@@ -90,7 +93,7 @@ class Summarizer:
         before = self._existing(self._store, last, scope)
         text, method, failure = self._write(turn)
         retried = failure is not None and job.attempts + 1 < MAX_ATTEMPTS and not failure[1]
-        candidates = facts_stated(turn, self._extractor)
+        candidates = facts_stated(turn, self._extractor, earlier=self._before(turn, scope))
         with self._store.transaction() as tx:
             if text and self._may_write(tx, last, before, method, scope):
                 tx.summaries.append(self._summary(text, method, turn, scope), scope=scope)
@@ -103,6 +106,9 @@ class Summarizer:
                 tx.jobs.complete([_id(job)])
             self._enqueue_consolidation(tx, last, scope)
         self._maintenance.prune_summaries(scope=scope)
+
+    def _before(self, turn: Sequence[Message], scope: Scope) -> list[Message]:
+        return self._store.messages.recent(scope=scope, limit=MESSAGES_BEFORE, before=turn[0].id)
 
     def _write(self, turn: Sequence[Message]) -> tuple[str, str, tuple[str, bool, float | None] | None]:
         """Return the summary, its method, and for a failed model (reason, whether trying again is useless, wait)."""
@@ -174,7 +180,8 @@ class Summarizer:
             source_message_ids=sources,
             source_count=len(sources),
             method=method,
-            created_at=self._clock.now(),
+            # The prompt shows it as the turn's date, and a job may run long after.
+            created_at=turn[-1].timestamp or self._clock.now(),
         )
 
     def _enqueue_consolidation(self, tx: Store, last: Message, scope: Scope) -> None:
@@ -199,17 +206,29 @@ class Summarizer:
             tx.jobs.enqueue([job], now=self._clock.now())
 
 
-def facts_stated(messages: Sequence[Message], extractor: Extractor) -> list[Candidate]:
-    """Return what the user's own messages state by rule, each with its message as source."""
+def facts_stated(
+    messages: Sequence[Message], extractor: Extractor, *, earlier: Sequence[Message] = ()
+) -> list[Candidate]:
+    """Return what the user's own messages state by rule, each with its message as source.
+
+    From ``earlier``, the messages just before, nothing is extracted; they tell whom "she" means.
+    """
     candidates: list[Candidate] = []
+    said = [said_text(message) for message in earlier if _is_own(message)]
     for message in messages:
-        if message.role != "user" or message.origin not in EXTRACTED_ORIGINS or message.timestamp is None:
+        if not _is_own(message) or message.timestamp is None:
             continue
+        text = said_text(message)
         candidates += [
             replace(candidate, source_message_ids=(_message_id(message),))
-            for candidate in extractor.extract_facts(said_text(message), said_at=message.timestamp)
+            for candidate in extractor.extract_facts(text, said_at=message.timestamp, earlier=said)
         ]
+        said.append(text)
     return candidates
+
+
+def _is_own(message: Message) -> bool:
+    return message.role == "user" and message.origin in EXTRACTED_ORIGINS
 
 
 def still_sourced(tx: Store, candidates: Sequence[Candidate], *, scope: Scope) -> list[Candidate]:

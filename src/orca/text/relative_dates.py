@@ -38,6 +38,7 @@ _EN_WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_
 _EN_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 
 _ZH_NUMBER = r"(?:\d{1,3}|[一二两三四五六七八九十]{1,3})"
+_ZH_MONTH = "(?:十[一二]?|[一二三四五六七八九])"
 _WEEKDAY = "|".join(_EN_WEEKDAYS)
 _MONTH = "|".join(_EN_MONTHS)
 _EN_NUMBER = rf"(?:\d{{1,3}}|{'|'.join(_EN_NUMBERS)})"
@@ -167,7 +168,8 @@ _RULES = (
 )
 
 _NAMED = re.compile(
-    r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}[日号]?)?|\d{1,2}月(?:\d{1,2}[日号]?|底|初|中旬|末)?|\d{1,2}[日号]|\d{1,2}[:：]\d{2}|"
+    r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}[日号]?)?|\d{1,2}月(?:\d{1,2}[日号]?|底|初|中旬|末)?|\d{1,2}[日号]|"
+    rf"{_ZH_MONTH}月(?:{_ZH_NUMBER}[日号]|底|初|中旬|末)|{_ZH_NUMBER}[日号](?!楼|线|机|店)|\d{1, 2}[:：]\d{2}|"
     r"[一二三四五六七八九十\d]{1,3}点|年底|月底|周末|季度|Q[1-4]|"
     rf"\b(?:{_WEEKDAY}|{_MONTH}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b|\b\d{{1,2}}(?:st|nd|rd|th)\b|"
     r"\b\d{1,2}/\d{1,2}\b|\b\d{1,2}\s?(?:am|pm)\b|\bend of\b|\bnoon\b|\bmidnight\b|\bEOD\b|\bweekend\b",
@@ -180,19 +182,30 @@ def mentions_date(text: str) -> bool:
     return bool(_NAMED.search(text)) or any(pattern.search(text) for pattern, _ in _RULES)
 
 
+_RECURRING = re.compile(
+    r"每(?:个|逢|周|星期|天|日|晚|月|年)|周会|例会|晨会|站会|组会|周报|双周|隔周|定期|\b(?:every|each|weekly|biweekly|fortnightly|regular(?:ly)?|recurring|stand-?up)\b",
+    re.IGNORECASE,
+)
+_BARE_WEEKDAY = re.compile(rf"(?:周|星期|礼拜)[一二三四五六日天]|(?:on|by) (?:{_WEEKDAY})", re.IGNORECASE)
+
+
 def annotate_dates(text: str, *, said_at: datetime) -> str:
     """Return ``text`` with the calendar date beside every relative date, as in "下周三（2026-05-20）".
 
     Days are counted from ``said_at`` in its own zone; a week is written as ``first/last``. Words that name no
-    single date are left alone, and so are dates that have their resolution beside them already.
+    single date are left alone, and so are dates that have their resolution beside them already, and bare weekdays
+    where something recurs ("the weekly call is on Tuesday" means every Tuesday).
     """
     today = said_at.date()
+    recurs = bool(_RECURRING.search(text))
     found: list[tuple[int, int, str]] = []
     for pattern, resolve in _RULES:
         for match in pattern.finditer(text):
             if any(match.start() < end and start < match.end() for start, end, _ in found):
                 continue
             if text[match.end() :].lstrip().startswith(("（", "(")):
+                continue
+            if recurs and _BARE_WEEKDAY.fullmatch(match.group()):
                 continue
             if resolved := resolve(match, today):
                 found.append((match.start(), match.end(), resolved))

@@ -21,7 +21,7 @@ LOOSE_CONFIDENCE = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule read in a clause; ``orca.llms.extractive`` makes a candidate of it."""
+    """What a rule read in a clause; ``orca.llms.extractive`` makes a candidate of it, with the same meanings."""
 
     content: str
     kind: MemoryKind
@@ -29,7 +29,11 @@ class Finding:
     value: str | None = None
     affirmed: bool = True
     confidence: float = STATED_CONFIDENCE
+    changed: bool = False
 
+
+UNNAMED_DEADLINE = "deadline:*"
+"""Slot of a deadline without a subject: never the same as another one, but what a change may refer to."""
 
 Maker = Callable[[re.Match[str]], Finding | None]
 """Turns a match into a finding, or None when the words turn out to mean something else."""
@@ -55,3 +59,29 @@ def first_finding(rules: tuple[Rule, ...], clause: str) -> Finding | None:
 def key(text: str) -> str:
     """Return a text as part of a slot's name: folded, without quotes and blanks at its edges."""
     return re.sub(r"\s+", " ", fold(text)).strip(" \t\"'“”‘’「」『』《》.,，。!！~的")
+
+
+_EVENTS = {
+    "周会": "weekly meeting", "每周例会": "weekly meeting", "例会": "regular meeting", "站会": "stand-up", "晨会": "stand-up", "每日站会": "stand-up",
+    "weekly call": "weekly meeting", "weekly sync": "weekly meeting", "weekly": "weekly meeting", "standup": "stand-up", "daily standup": "stand-up",
+    "daily stand-up": "stand-up", "评审会": "review", "复盘会": "retrospective", "retro": "retrospective",
+}  # fmt: skip
+
+
+def event_slot(name: str) -> str:
+    """Return the slot of an event's date; common meetings have one slot in both languages."""
+    plain = re.sub(r"^(?:the|our|my|我们的?|咱们的?|这个|那个) ?", "", key(name))
+    return f"date:{_EVENTS.get(plain, plain)}"
+
+
+_DAY_PARTS = {
+    "早上": "morning", "早晨": "morning", "上午": "morning", "早餐": "morning", "中午": "noon", "下午": "afternoon", "晚上": "evening",
+    "每晚": "evening", "睡前": "evening", "morning": "morning", "afternoon": "afternoon", "evening": "evening", "night": "evening",
+}  # fmt: skip
+_DAY_PART = re.compile("|".join(_DAY_PARTS))
+
+
+def drinking_slot(text: str) -> str | None:
+    """Return the slot of what somebody drinks at a time of day, in both languages; None where no time is named."""
+    match = _DAY_PART.search(text)
+    return f"habit:drink:{_DAY_PARTS[match.group()]}" if match else None

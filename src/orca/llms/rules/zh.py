@@ -6,105 +6,46 @@ The order of rules matters: the first that applies wins, so special forms stand 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from orca.llms.rules.base import LOOSE_CONFIDENCE, STATED_CONFIDENCE, Finding, Rule, first_finding, key
+from orca.llms.rules.base import (
+    LOOSE_CONFIDENCE,
+    UNNAMED_DEADLINE,
+    Finding,
+    Rule,
+    event_slot,
+    first_finding,
+    key,
+)
+from orca.llms.rules.zh_life import LIFE_RULES, dangles
+from orca.llms.rules.zh_words import (
+    ADVERBS,
+    CITIES,
+    COUNT,
+    END,
+    ME,
+    NOT_A_NAME,
+    NOT_A_THING,
+    PROJECT,
+    RELATIVE,
+    ROLE,
+    TAIL,
+    VALUE,
+    about_user,
+    normalised,
+    rule,
+    taste,
+)
 from orca.text.relative_dates import mentions_date
-from orca.types import MemoryKind
 
-_LEAD = re.compile(
-    r"^(?:(?:嗯+|啊|哦|哎|诶|好的?|好吧|对了|其实|说实话|老实说|事实上|另外|还有|顺便说(?:一下|一句)?|顺便|补充(?:一下|一点)?|更正(?:一下)?|"
-    r"不对|抱歉|不好意思|你好|您好|大家好|嗨|哈喽|说来惭愧|说起来|因为|由于|所以|而且|并且|不过|但是|但|可是|然后|那么?|自我介绍一下|介绍一下|"
-    r"毕竟|反正|总之|告诉你|跟你说|和你说|提醒你?一下|友情提示|补充说明|备注|说明|hi|hello|ps|btw)[ ，,：:!！]*)+",
-    re.IGNORECASE,
-)
-_ADVERBS = (
-    r"(?:现在|目前|如今|一直|一向|平时|平常|通常|日常|从小|已经|最近|真的|还是|就|都|也|又|刚刚|刚|非常|特别|十分|很|比较|最|更|挺|超级?|"
-    r"尤其|主要|个人|本人|自己|是真|确实|始终|只|蛮|可|今年|后来|终于|经常|常常|偶尔|其实|个人来说|这边|又|本来就)*"
-)
-_TAIL = r"(?:了|的|啦|呀|啊|哦|呢|哈|吧|来着|而已|喔|嘛|滴|～|~)*"
-_END = _TAIL + r"$"
-_RELATIVE = (
-    r"(?:老婆|妻子|老公|丈夫|爱人|太太|先生|对象|女朋友|男朋友|女友|男友|未婚妻|未婚夫|儿子|女儿|大儿子|小儿子|大女儿|小女儿|孩子|宝宝|爸爸|妈妈|"
-    r"父亲|母亲|爸妈|父母|老爸|老妈|爸|妈|哥哥|弟弟|姐姐|妹妹|哥|弟|姐|妹|爷爷|奶奶|外公|外婆|姥姥|姥爷|叔叔|阿姨|舅舅|姑姑|表哥|表弟|表姐|表妹|堂哥|堂弟|堂姐|堂妹|"
-    r"侄子|侄女|外甥|外甥女|岳父|岳母|公公|婆婆|同事|老板|领导|室友|朋友|闺蜜|猫|狗|猫咪|小猫|小狗|狗狗|宠物|兔子|仓鼠|鹦鹉|乌龟)"
-)
-_COUNT = r"(?:[一两二三四五六七八九十\d]+)?(?:只|条|个|位|名|头|匹|对)?"
-_ROLE = (
-    r"(?:程序员|工程师|设计师|开发者?|架构师|老师|教师|教授|讲师|医生|护士|律师|法官|警察|军人|学生|大学生|高中生|初中生|研究生|本科生|博士生?|硕士生?|博士后|"
-    r"经理|总监|主管|会计|审计|作家|作者|记者|编辑|翻译|摄影师|司机|厨师|店长|老板|创业者|创始人|合伙人|科学家|研究员|分析师|咨询师|顾问|销售|客服|运营|公务员|"
-    r"程序媛|码农|前端|后端|全栈|测试|运维|产品|自由职业者?|实习生|画家|歌手|演员|音乐人|教练|药剂师|建筑师|飞行员|空姐|农民|工人|电工|博主|主播|人事|HR|CEO|CTO|PM|家庭主妇|全职妈妈|全职爸爸)"
-)
-_CITIES = (
-    r"(?:北京|上海|广州|深圳|杭州|成都|武汉|南京|苏州|西安|重庆|天津|长沙|郑州|青岛|厦门|宁波|大连|沈阳|合肥|福州|济南|昆明|哈尔滨|长春|石家庄|南昌|贵阳|"
-    r"太原|南宁|兰州|海口|三亚|无锡|佛山|东莞|珠海|温州|香港|澳门|台北|高雄|东京|大阪|首尔|新加坡|纽约|伦敦|巴黎|柏林|硅谷|旧金山|洛杉矶|西雅图|悉尼|墨尔本|多伦多|温哥华|"
-    r"国外|国内|老家|[\u4e00-\u9fff]{2,6}[省市县区镇])"
-)
-_NOT_A_THING = r"(?!的|你|您|他|她|它|这|那|了|过|上了|着|说|问|知道|看到|听到|一下|什么|跟你|和你|我)"
-_NOT_A_NAME = r"(?!你|您|他|她|它|了|过|车|外卖|人|不|滴滴|代驾|妈|爸|爷|奶|同事|朋友|老板|个|什么|啥|这|那|快递|救护|停)"
 _ATTRIBUTE = (
     r"(?:生日|出生日期|邮箱|电子邮箱|邮件地址|电话|手机号?码?|微信号?|地址|收货地址|血型|星座|属相|生肖|母语|时区|专业|学校|母校|身高|体重|鞋码|尺码|爱好|职业|工作|公司|"
     r"英文名|中文名|昵称|网名|车牌号?|预算|目标|梦想|偶像|编辑器|电脑|手机|主力语言|常用语言|操作系统|部门|工位|座右铭|年龄|国籍|籍贯|家乡|老家|网站|博客|用户名|账号|航班|车次|房间号|体检时间|面试时间)"
 )
-_PROJECT = r"(?:项目|系统|平台|应用|软件|App|app|APP|网站|工具|框架|游戏|小程序|论文|毕设|小说|书|库|产品|服务|插件|模型|机器人|助手|编译器|数据库|引擎|课程|公众号|课题|研究|商城|后台|博客|播客|频道)"
 _ATTRIBUTE_SLOTS = {
     "生日": "birthday", "出生日期": "birthday", "职业": "role", "工作": "role", "公司": "employer", "老家": "origin", "家乡": "origin",
     "籍贯": "origin", "母语": "native language", "时区": "timezone", "邮箱": "contact:邮箱", "电子邮箱": "contact:邮箱",
     "电话": "contact:电话", "手机号": "contact:电话", "手机号码": "contact:电话", "微信": "contact:微信", "微信号": "contact:微信", "年龄": "age",
 }  # fmt: skip
-_VERB_BEFORE_OBJECT = re.compile(r"^(?:吃|喝|看|听|玩|用|去|做|打|养|写|穿|买|逛|读)(?=[\u4e00-\u9fff\w])")
-
-
-def normalised(clause: str) -> str:
-    """Return a clause without the words that only open it ("其实，", "对了")."""
-    return _LEAD.sub("", clause.strip()).strip()
-
-
-def about_user(text: str) -> str:
-    """Return a first-person text as one about the user: 我们 → 用户这边, 我 → 用户."""
-    return re.sub(r"我们|咱们|咱", "用户这边", text).replace("我", "用户")
-
-
-def _rule(
-    pattern: str,
-    kind: MemoryKind,
-    *,
-    slot: str | None = None,
-    affirmed: bool = True,
-    confidence: float = STATED_CONFIDENCE,
-    accept: Callable[[re.Match[str]], bool] | None = None,
-) -> Rule:
-    """Return a rule whose content is the clause about the user; ``{v}`` and ``{w}`` in ``slot`` are its groups."""
-
-    def make(match: re.Match[str]) -> Finding | None:
-        if accept and not accept(match):
-            return None
-        groups = match.groupdict()
-        value = groups.get("v")
-        names = {name: key(text or "") for name, text in groups.items()}
-        return Finding(
-            content=about_user(match.group().strip()),
-            kind=kind,
-            slot=slot.format(**names) if slot else None,
-            value=key(value) if value else None,
-            affirmed=affirmed,
-            confidence=confidence,
-        )
-
-    return Rule(re.compile(pattern, re.IGNORECASE), make)
-
-
-def _taste(pattern: str, value: str, *, prefix: str = "taste") -> Rule:
-    """Return a rule for what the user likes or not: one attitude per thing, so that a change supersedes."""
-
-    def make(match: re.Match[str]) -> Finding | None:
-        thing = key(_VERB_BEFORE_OBJECT.sub("", match["v"]))
-        owner = match.groupdict().get("who")
-        slot = f"{prefix}:{owner}:{thing}" if owner else f"{prefix}:{thing}"
-        content = about_user(match.group().strip())
-        return Finding(content=content, kind="fact" if owner else "preference", slot=slot, value=value)
-
-    return Rule(re.compile(pattern, re.IGNORECASE), make)
 
 
 def _attribute(match: re.Match[str]) -> Finding:
@@ -121,6 +62,37 @@ def _favourite(match: re.Match[str]) -> Finding:
         kind="preference",
         slot=f"favourite:{key(match['w'])}",
         value=key(match["v"]),
+    )
+
+
+_CHANGED = re.compile(r"改到|改成|改为|推迟|提前|延到|延期|延后|挪到")
+_NO_SUBJECT = re.compile(
+    r"^(?:所以|那么?|就|然后|现在|新的?|项目组?说|把|将|我们?的?|咱们的?|这个|那个|最终|最后)*$"
+)
+
+
+def _deadline(match: re.Match[str]) -> Finding | None:
+    if not mentions_date(match["v"]):
+        return None
+    what = "" if _NO_SUBJECT.match(match["w"]) else re.sub(r"^(?:我们?的?|咱们的?)", "", key(match["w"]))
+    return Finding(
+        content=about_user(match.group().strip()),
+        kind="fact",
+        slot=f"deadline:{what}" if what else UNNAMED_DEADLINE,
+        value=key(match["v"]),
+        changed=bool(_CHANGED.search(match.group())),
+    )
+
+
+def _moved(match: re.Match[str]) -> Finding | None:
+    if not mentions_date(match["v"]):
+        return None
+    return Finding(
+        content=about_user(match.group().strip()),
+        kind="fact",
+        slot=event_slot(match["w"]),
+        value=key(match["v"]),
+        changed=True,
     )
 
 
@@ -144,91 +116,89 @@ def _is_employer(match: re.Match[str]) -> bool:
     return not _GENERIC_WORK.match(match["v"]) and match["v"] != "家"
 
 
-_ME = rf"我{_ADVERBS}"
-_V = r"(?P<v>[^，,。！？!?]{1,40}?)"
-
 PERSON_RULES: tuple[Rule, ...] = (
     # name
-    _rule(rf"(?:我的)?(?:名字|姓名|全名|真名)(?:叫|是|[:：])做?\s*(?P<v>[\w·]{{1,20}}?){_END}", "fact", slot="name"),
-    _rule(rf"{_ME}(?:名叫|叫做?)\s*{_NOT_A_NAME}(?P<v>[\u4e00-\u9fff·]{{2,5}}?|[A-Za-z][\w·]{{1,19}}){_END}", "fact", slot="name"),
-    _rule(rf"我姓(?P<v>[\u4e00-\u9fff]{{1,2}}){_END}", "fact", slot="surname"),
-    _rule(rf"(?:以后|今后)?(?:请|你?可以|就)?(?:都|就)?叫我{_NOT_A_NAME}(?P<v>[\w·]{{1,12}}?)(?:就好|就行|就可以|即可|好)?{_END}", "preference", slot="called"),
+    rule(rf"(?:我的)?(?:名字|姓名|全名|真名)(?:叫|是|[:：])做?\s*(?P<v>[\w·]{{1,20}}?){END}", "fact", slot="name"),
+    rule(rf"{ME}(?:名叫|叫做?)\s*{NOT_A_NAME}(?P<v>[\u4e00-\u9fff·]{{2,5}}?|[A-Za-z][\w·]{{1,19}}){END}", "fact", slot="name"),
+    rule(rf"我姓(?P<v>[\u4e00-\u9fff]{{1,2}}){END}", "fact", slot="surname"),
+    rule(rf"(?:以后|今后)?(?:请|你?可以|就)?(?:都|就)?叫我{NOT_A_NAME}(?P<v>[\w·]{{1,12}}?)(?:就好|就行|就可以|即可|好)?{END}", "preference", slot="called"),
     # home and origin
-    _rule(rf"{_ME}(?:不再|不)住在?(?P<v>[^，]{{2,20}}?){_END}", "fact", slot="home", affirmed=False, accept=_is_place),
-    _rule(rf"{_ME}(?:从(?P<w>[^，]{{1,15}}?))?(?:搬家?到|搬去|搬来|搬回|定居到|移居到?|迁居到?)了?(?P<v>[^，]{{2,20}}?)(?:住|定居|生活|工作)?{_END}", "fact", slot="home", accept=_is_place),
-    _rule(rf"(?:{_ME}|我的?)(?:长期|暂时)?(?:住在|定居在|居住在|生活在|家在|家住|住)(?P<v>[^，]{{2,20}}?){_END}", "fact", slot="home", accept=_is_place),
-    _rule(rf"{_ME}(?:来自|出生在|出生于|生于|老家在|老家是|家乡是|家乡在|籍贯是)(?P<v>[^，]{{2,20}}?){_END}", "fact", slot="origin"),
-    _rule(rf"{_ME}是(?P<v>(?!本|负责|好|坏|男|女|成年|普通|年轻|老|新|客|病|工|主|中间|外|局|素食|当事|单身|明白|过来|申请|联系|发起|创始|合伙|法|个|一个)[\u4e00-\u9fff]{{2,6}})人{_END}", "fact", slot="origin"),
+    rule(rf"{ME}(?:不再|不)住在?(?P<v>[^，]{{2,20}}?){END}", "fact", slot="home", affirmed=False, accept=_is_place),
+    rule(rf"{ME}(?:从(?P<w>[^，]{{1,15}}?))?(?:搬家?到|搬去|搬来|搬回|定居到|移居到?|迁居到?)了?(?P<v>[^，]{{2,20}}?)(?:住|定居|生活|工作)?{END}", "fact", slot="home", accept=_is_place),
+    rule(rf"(?:{ME}|我的?)(?:长期|暂时)?(?:住在|定居在|居住在|生活在|家在|家住|住)(?P<v>[^，]{{2,20}}?){END}", "fact", slot="home", accept=_is_place),
+    rule(rf"{ME}(?:来自|出生在|出生于|生于|老家在|老家是|家乡是|家乡在|籍贯是)(?P<v>[^，]{{2,20}}?){END}", "fact", slot="origin"),
+    rule(rf"{ME}是(?P<v>(?!本|负责|好|坏|男|女|成年|普通|年轻|老|新|客|病|工|主|中间|外|局|素食|当事|单身|明白|过来|申请|联系|发起|创始|合伙|法|个|一个)[\u4e00-\u9fff]{{2,6}})人{END}", "fact", slot="origin"),
     # work
-    _rule(rf"{_ME}(?:不再|不)在(?P<v>[^，]{{1,20}}?)(?:工作|上班|任职|干){_END}", "fact", slot="employer", affirmed=False),
-    _rule(rf"{_ME}从(?P<v>[^，到]{{2,15}}?)(?:离职|辞职|退休|跳槽|毕业){_END}", "fact", slot="left:{v}"),
-    _rule(rf"{_ME}(?:离职|辞职|退休|失业|毕业){_END}", "fact", slot="employment"),
-    _rule(rf"{_ME}(?:从(?P<w>[^，到]{{2,15}}?))?(?:跳槽到|跳槽去|入职|加入|转到|换到|调到)了?(?!.*(?:群|会议|购物车|列表|讨论|收藏|会员|对话))(?P<v>[^，]{{1,20}}?)(?:工作|上班)?{_END}", "fact", slot="employer"),
-    _rule(rf"{_ME}在(?P<v>{_CITIES})(?:工作|上班|打工|读书|上学|上大学|留学){_END}", "fact", slot="work city"),
-    _rule(rf"{_ME}在(?P<v>家)(?:办公|工作|上班){_END}", "fact", slot="work mode"),
-    _rule(rf"{_ME}在(?P<v>[^，]{{1,20}}?)(?:工作|上班|任职|就职|实习|当[^，]{{2,10}}|做[^，]{{0,8}}{_ROLE}){_END}", "fact", slot="employer", accept=_is_employer),
-    _rule(rf"{_ME}在(?P<v>[^，]{{2,15}}?(?:大学|学院|中学|小学|高中))(?:读书|上学|读[^，]{{1,12}}|念[^，]{{1,12}}|学[^，]{{1,12}}){_END}", "fact", slot="school"),
-    _rule(rf"{_ME}(?:不是|不再是)(?:一名|一个|一位|个)?(?P<v>[^，的]{{0,8}}{_ROLE}){_END}", "fact", slot="role", affirmed=False),
-    _rule(rf"{_ME}(?:是|做|当|担任|从事)(?:一名|一个|一位|一家|个|名)?(?P<v>[^，]{{0,14}}?{_ROLE}){_END}", "fact", slot="role"),
-    _rule(rf"{_ME}(?:是|在)?(?:做|搞|从事|学)(?P<v>[^，这那个]{{2,10}}?)(?:工作的?|行业的?|专业的?|的|开发的?|方向的?){_TAIL}$", "fact", slot="role", confidence=LOOSE_CONFIDENCE),
-    _rule(rf"{_ME}(?:今年|已经)*(?P<v>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})岁{_END}", "fact", slot="age"),
-    _rule(rf"{_ME}(?:今年)?(?P<v>单身|已婚|未婚|结婚|离婚|订婚|怀孕|退休){_END}", "fact", slot="marital status"),
+    rule(rf"{ME}(?:不再|不)在(?P<v>[^，]{{1,20}}?)(?:工作|上班|任职|干){END}", "fact", slot="employer", affirmed=False),
+    rule(rf"{ME}从(?P<v>[^，到]{{2,15}}?)(?:离职|辞职|退休|跳槽|毕业){END}", "fact", slot="left:{v}"),
+    rule(rf"{ME}(?:离职|辞职|退休|失业|毕业){END}", "fact", slot="employment"),
+    rule(rf"{ME}(?:从(?P<w>[^，到]{{2,15}}?))?(?:跳槽到|跳槽去|入职|加入|转到|换到|调到)了?(?!.*(?:群|会议|购物车|列表|讨论|收藏|会员|对话))(?P<v>[^，]{{1,20}}?)(?:工作|上班)?{END}", "fact", slot="employer"),
+    rule(rf"{ME}在(?P<w>{CITIES})(?:做|当|干)(?:一名|一个|一位|个)?(?P<v>[^，]{{0,10}}?{ROLE}){END}", "fact", slot="role"),
+    rule(rf"{ME}在(?P<v>{CITIES})(?:工作|上班|打工|读书|上学|上大学|留学){END}", "fact", slot="work city"),
+    rule(rf"{ME}在(?P<v>家)(?:办公|工作|上班){END}", "fact", slot="work mode"),
+    rule(rf"{ME}在(?P<v>[^，]{{1,20}}?)(?:工作|上班|任职|就职|实习|当[^，]{{2,10}}|做[^，]{{0,8}}{ROLE}){END}", "fact", slot="employer", accept=_is_employer),
+    rule(rf"{ME}在(?P<v>[^，]{{2,15}}?(?:大学|学院|中学|小学|高中))(?:读书|上学|读[^，]{{1,12}}|念[^，]{{1,12}}|学[^，]{{1,12}}){END}", "fact", slot="school"),
+    rule(rf"{ME}(?:不是|不再是)(?:一名|一个|一位|个)?(?P<v>[^，的]{{0,8}}{ROLE}){END}", "fact", slot="role", affirmed=False),
+    rule(rf"{ME}(?:是|做|当|担任|从事)(?:一名|一个|一位|一家|个|名)?(?P<v>[^，]{{0,14}}?{ROLE}){END}", "fact", slot="role"),
+    rule(rf"{ME}(?:是|在)?(?:做|搞|从事|学)(?P<v>[^，这那个]{{2,10}}?)(?:工作的?|行业的?|专业的?|的|开发的?|方向的?){TAIL}$", "fact", slot="role", confidence=LOOSE_CONFIDENCE),
+    rule(rf"{ME}(?:今年|已经)*(?P<v>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})岁{END}", "fact", slot="age"),
+    rule(rf"{ME}(?:今年)?(?P<v>单身|已婚|未婚|结婚|离婚|订婚|怀孕|退休){END}", "fact", slot="marital status"),
     # diet
-    _rule(rf"{_ME}(?:不再|不)是(?P<v>(?:纯?素食(?:主义)?者?)){_END}", "preference", slot="diet", affirmed=False),
-    _rule(rf"{_ME}(?:不再|不)(?P<v>吃素){_END}", "preference", slot="diet", affirmed=False),
-    _rule(rf"{_ME}(?:开始)?(?:只|是|全)*(?P<v>吃素|纯?素食(?:主义)?者?|吃全?素|吃清真|吃荤|生酮饮食|低碳饮食|吃肉){_END}", "preference", slot="diet"),
-    _rule(rf"我{_ADVERBS}对(?P<v>[^，]{{1,20}}?)(?:严重|有点|轻微|会|都)*过敏{_END}", "fact", slot="allergy:{v}"),
-    _rule(rf"我{_ADVERBS}对(?P<v>[^，]{{1,20}}?)(?:并?不|没有?|不再)过敏{_END}", "fact", slot="allergy:{v}", affirmed=False),
-    _rule(rf"{_ME}有(?P<v>[^，没]{{1,10}}?)(?:过敏症?|不耐受症?){_END}", "fact", slot="allergy:{v}"),
-    _taste(rf"{_ME}(?:从来?|都)*(?:不|不能|不会|没法|再也不|戒)(?:吃|喝|抽|碰)了?(?!了|早饭|午饭|晚饭|饭|这|那|完|下|到|惯|药){_V}{_END}", "no", prefix="consumes"),
-    _taste(rf"{_ME}戒(?:了|掉)?(?!不){_V}{_END}", "no", prefix="consumes"),
-    _rule(rf"{_ME}(?:只)(?:吃|喝)(?!了|过|完)(?P<v>[^，]{{1,15}}?){_END}", "preference", slot="diet"),
+    rule(rf"{ME}(?:不再|不)是(?P<v>(?:纯?素食(?:主义)?者?)){END}", "preference", slot="diet", affirmed=False),
+    rule(rf"{ME}(?:不再|不)(?P<v>吃素){END}", "preference", slot="diet", affirmed=False),
+    rule(rf"{ME}(?:开始)?(?:只|是|全)*(?P<v>吃素|纯?素食(?:主义)?者?|吃全?素|吃清真|吃荤|生酮饮食|低碳饮食|吃肉){END}", "preference", slot="diet"),
+    rule(rf"我{ADVERBS}对(?P<v>[^，]{{1,20}}?)(?:严重|有点|轻微|会|都)*过敏{END}", "fact", slot="allergy:{v}"),
+    rule(rf"我{ADVERBS}对(?P<v>[^，]{{1,20}}?)(?:并?不|没有?|不再)过敏{END}", "fact", slot="allergy:{v}", affirmed=False),
+    rule(rf"{ME}有(?P<v>[^，没]{{1,10}}?)(?:过敏症?|不耐受症?){END}", "fact", slot="allergy:{v}"),
+    taste(rf"{ME}(?:从来?|都)*(?:不|不能|不会|没法|再也不|戒)(?:吃|喝|抽|碰)了?(?!了|早饭|午饭|晚饭|饭|这|那|完|下|到|惯|药){VALUE}{END}", "no", prefix="consumes"),
+    taste(rf"{ME}戒(?:了|掉)?(?!不){VALUE}{END}", "no", prefix="consumes"),
+    rule(rf"{ME}(?:只)(?:吃|喝)(?!了|过|完)(?P<v>[^，]{{1,15}}?){END}", "preference", slot="diet"),
     # favourites, likes and dislikes
-    Rule(re.compile(rf"我最(?:喜欢|爱)的(?P<w>[^，是]{{1,12}})(?:就|还|一直)?(?:是|[:：])(?P<v>[^，]{{1,30}}?){_END}"), _favourite),
-    _taste(rf"{_ME}(?:并?不(?:太|怎么|是很|大|再|那么|是特别)?(?:喜欢|爱|爱好)|讨厌|厌恶|受不了|反感|恨|不感冒|没兴趣){_NOT_A_THING}{_V}{_END}", "dislike"),
-    _taste(rf"{_ME}(?:对)(?P<v>[^，你这那]{{1,15}}?)(?:不感兴趣|没(?:有)?兴趣|不感冒){_END}", "dislike"),
-    _taste(rf"{_ME}对(?P<v>[^，你这那]{{1,15}}?)(?:很|非常|特别|比较|挺)?(?:感兴趣|有兴趣|着迷){_END}", "like"),
-    _taste(rf"{_ME}(?:喜欢|喜爱|爱好是?|热爱|偏爱|偏好|钟爱|迷上了?|爱上了?|倾向于?|习惯|爱(?!人)|prefer|like|love)(?:用)?\s*{_NOT_A_THING}(?!好){_V}{_END}", "like"),
-    _rule(rf"{_ME}(?:习惯)?(?:用|使用)的?(?:是)(?P<v>[^，]{{1,25}}?){_END}", "preference", confidence=LOOSE_CONFIDENCE),
+    Rule(re.compile(rf"我最(?:喜欢|爱)的(?P<w>[^，是]{{1,12}})(?:就|还|一直)?(?:是|[:：])(?P<v>[^，]{{1,30}}?){END}"), _favourite),
+    taste(rf"{ME}(?:并?不(?:太|怎么|是很|大|再|那么|是特别)?(?:喜欢|爱|爱好)|讨厌|厌恶|受不了|反感|恨|不感冒|没兴趣){NOT_A_THING}{VALUE}{END}", "dislike"),
+    taste(rf"{ME}(?:对)(?P<v>[^，你这那]{{1,15}}?)(?:不感兴趣|没(?:有)?兴趣|不感冒){END}", "dislike"),
+    taste(rf"{ME}对(?P<v>[^，你这那]{{1,15}}?)(?:很|非常|特别|比较|挺)?(?:感兴趣|有兴趣|着迷){END}", "like"),
+    taste(rf"{ME}(?:喜欢|喜爱|爱好是?|热爱|偏爱|偏好|钟爱|迷上了?|爱上了?|倾向于?|习惯|爱(?!人)|prefer|like|love)(?:用)?\s*{NOT_A_THING}(?!好){VALUE}{END}", "like"),
+    rule(rf"{ME}(?:习惯)?(?:用|使用)的?(?:是)(?P<v>[^，]{{1,25}}?){END}", "preference", confidence=LOOSE_CONFIDENCE),
     # family and pets
-    _taste(rf"我的?(?:的)?(?P<who>{_RELATIVE})(?:也|很|最|特别|非常|都)*(?:不(?:太)?(?:喜欢|爱吃|爱)|讨厌){_NOT_A_THING}{_V}{_END}", "dislike"),
-    _taste(rf"我的?(?P<who>{_RELATIVE})(?:也|很|最|特别|非常|都)*(?:喜欢|爱吃|爱|热爱){_NOT_A_THING}{_V}{_END}", "like"),
-    _rule(rf"我(?:的|们?家的?)?(?P<w>{_RELATIVE})的?(?:名字)?(?:叫做?|名叫|名字是)\s*(?P<v>[\w·“”\"「」]{{1,14}}?){_END}", "fact", slot="name:{w}"),
-    _rule(rf"我(?:的|家)?(?P<w>{_RELATIVE})(?:现在)?(?:对(?P<v>[^，]{{1,20}}?)过敏){_END}", "fact", slot="allergy:{w}:{v}"),
-    _rule(rf"我(?:的|家)?(?P<w>{_RELATIVE})(?:现在|目前|一直)?(?:住在|搬到了?)(?P<v>[^，]{{2,20}}?){_END}", "fact", slot="home:{w}"),
-    _rule(rf"我(?:的|家)?(?P<w>{_RELATIVE})(?:现在|目前)?在(?P<v>[^，]{{2,20}}?)(?:工作|上班|上学|读书|上大学){_END}", "fact", slot="employer:{w}"),
-    _rule(rf"我(?:的|家)?(?P<w>{_RELATIVE})(?:的)?生日(?:是|在)(?P<v>[^，]{{2,20}}?){_END}", "fact", slot="birthday:{w}"),
-    _rule(rf"我(?:的|家)?(?P<w>{_RELATIVE})(?:今年|已经|快)*(?P<v>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})岁{_END}", "fact", slot="age:{w}"),
-    _rule(rf"我(?:的|家)?(?P<w>{_RELATIVE})是(?:一名|一个|一位|个)?(?P<v>[^，]{{0,10}}?{_ROLE}){_END}", "fact", slot="role:{w}"),
-    _rule(rf"(?:我|我家){_ADVERBS}(?:有|养了?)(?!没)(?P<v>{_COUNT}[^，的]{{0,6}}?{_RELATIVE})(?:叫(?P<w>[\w·]{{1,10}}))?{_END}", "fact"),
+    taste(rf"我的?(?:的)?(?P<who>{RELATIVE})(?:也|很|最|特别|非常|都)*(?:不(?:太)?(?:喜欢|爱吃|爱)|讨厌){NOT_A_THING}{VALUE}{END}", "dislike"),
+    taste(rf"我的?(?P<who>{RELATIVE})(?:也|很|最|特别|非常|都)*(?:喜欢|爱吃|爱|热爱){NOT_A_THING}{VALUE}{END}", "like"),
+    rule(rf"我(?:的|们?家的?)?(?P<w>{RELATIVE})的?(?:名字)?(?:叫做?|名叫|名字是)\s*(?P<v>[\w·“”\"「」]{{1,14}}?){END}", "fact", slot="name:{w}"),
+    rule(rf"我(?:的|家)?(?P<w>{RELATIVE})(?:现在)?(?:对(?P<v>[^，]{{1,20}}?)过敏){END}", "fact", slot="allergy:{w}:{v}"),
+    rule(rf"我(?:的|家)?(?P<w>{RELATIVE})(?:现在|目前|一直)?(?:住在|搬到了?)(?P<v>[^，]{{2,20}}?){END}", "fact", slot="home:{w}"),
+    rule(rf"我(?:的|家)?(?P<w>{RELATIVE})(?:现在|目前)?在(?P<v>[^，]{{2,20}}?)(?:工作|上班|上学|读书|上大学){END}", "fact", slot="employer:{w}"),
+    rule(rf"我(?:的|家)?(?P<w>{RELATIVE})(?:的)?生日(?:是|在)(?P<v>[^，]{{2,20}}?){END}", "fact", slot="birthday:{w}"),
+    rule(rf"我(?:的|家)?(?P<w>{RELATIVE})(?:今年|已经|快)*(?P<v>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})岁{END}", "fact", slot="age:{w}"),
+    rule(rf"我(?:的|家)?(?P<w>{RELATIVE})是(?:一名|一个|一位|个)?(?P<v>[^，]{{0,10}}?{ROLE}){END}", "fact", slot="role:{w}"),
+    rule(rf"(?:我|我家){ADVERBS}(?:有|养了?)(?!没)(?P<v>{COUNT}[^，的]{{0,6}}?{RELATIVE})(?:叫(?P<w>[\w·]{{1,10}}))?{END}", "fact"),
     # attributes with a name
-    Rule(re.compile(rf"我的?(?P<w>{_ATTRIBUTE})(?:不是|并不是)[^，]{{1,25}}[，,]?\s*(?:而?是)(?P<v>[^，]{{1,30}}?){_END}"), _attribute),
-    Rule(re.compile(rf"我的?(?P<w>{_ATTRIBUTE})(?:现在)?(?:就?是|为|[:：]|改成了?|换成了?|改为了?|换为了?|变成了?|在)\s*(?P<v>(?!什么|多少|不是)[^，]{{1,40}}?){_END}"), _attribute),
+    Rule(re.compile(rf"我的?(?P<w>{_ATTRIBUTE})(?:不是|并不是)[^，]{{1,25}}[，,]?\s*(?:而?是)(?P<v>[^，]{{1,30}}?){END}"), _attribute),
+    Rule(re.compile(rf"我的?(?P<w>{_ATTRIBUTE})(?:现在)?(?:就?是|为|[:：]|改成了?|换成了?|改为了?|换为了?|变成了?|在)\s*(?P<v>(?!什么|多少|不是)[^，]{{1,40}}?){END}"), _attribute),
 )  # fmt: skip
 
 PLAN_RULES: tuple[Rule, ...] = (
     # decisions
-    _rule(rf"(?:(?:我们|咱们|我|团队|大家)(?:最后|最终|已经|还是|刚刚|刚|今天|一致|后来|昨天|开会)*)?(?:决定|敲定|选定|商定)(?!不了|不下|权|论|性|因素|书|吗)(?:了|好|要|是)?{_V}{_END}", "decision"),
-    _rule(rf"(?:我们|咱们|我|团队)(?:最后|最终|已经|还是|今天)*(?:把|将)(?P<w>[^，]{{1,20}}?)(?:改成|换成|改为|换为|改用|切换到|切换成|迁移到|升级到)(?:了)(?P<v>[^，]{{1,30}}?){_END}", "decision", slot="decision:{w}"),
-    _rule(rf"(?:我们|咱们|我|团队)(?P<w>[^，把将]{{0,12}}?)(?:最后|最终|已经|都|全部|现在)*(?:改用|换用|切换到|切到|迁移到|换成|改成)(?:了)?{_NOT_A_THING}(?P<v>[^，]{{1,30}}?){_END}", "decision", slot="decision:{w}"),
-    _rule(rf"(?:我们|咱们|团队)(?:最后|最终|已经|还是)*(?:选择了|选了|采用了?|不用了?|放弃了?|弃用了?)(?!这|那){_V}{_END}", "decision"),
+    rule(rf"(?:(?:我们|咱们|我|团队|大家)(?:最后|最终|已经|还是|刚刚|刚|今天|一致|后来|昨天|开会)*)?(?:决定|敲定|选定|商定)(?!不了|不下|权|论|性|因素|书|吗)(?:了|好|要|是)?{VALUE}{END}", "decision"),
+    rule(rf"(?:我们|咱们|我|团队)(?:最后|最终|已经|还是|今天)*(?:把|将)(?P<w>[^，]{{1,20}}?)(?:改成|换成|改为|换为|改用|切换到|切换成|迁移到|升级到)(?:了)(?P<v>[^，]{{1,30}}?){END}", "decision", slot="decision:{w}"),
+    rule(rf"(?:我们|咱们|我|团队)(?P<w>[^，把将]{{0,12}}?)(?:最后|最终|已经|都|全部|现在)*(?:改用|换用|切换到|切到|迁移到|换成|改成)(?:了)?{NOT_A_THING}(?P<v>[^，]{{1,30}}?){END}", "decision", slot="decision:{w}"),
+    rule(rf"(?:我们|咱们|团队)(?:最后|最终|已经|还是)*(?:选择了|选了|采用了?|不用了?|放弃了?|弃用了?)(?!这|那){VALUE}{END}", "decision"),
     # deadlines and dates
-    _rule(rf"(?P<w>[^，。]{{0,18}}?)的?(?:截止日期|截止时间|截止日|截止|死线|deadline|ddl|交付日期|交付时间|上线时间|上线日期|发布日期|发布时间|到期日|到期时间)(?:已经|现在|又)?(?:是|为|在|到|定在|改到了?|改成了?|改为|推迟到了?|提前到了?|延到了?|[:：]|\s)*(?P<v>[^，]{{2,25}}?){_END}", "fact", slot="deadline:{w}", accept=_dated),
-    _rule(rf"(?P<w>(?!把|将)[^，。我你他]{{2,15}}?)(?P<v>[\d一二三四五六七八九十下本周月年末底日号今明后天点:：]{{2,14}})(?:之前)?(?:截止|到期){_END}", "fact", slot="deadline:{w}", accept=_dated),
-    _rule(rf"(?P<w>(?!把|将|请|帮)[^，。你]{{2,15}}?)(?:时间)?(?:已经|又)?(?:改到|推迟到|提前到|延期到|延到|挪到|改成|改为|改在)了?(?P<v>[^，]{{2,25}}?){_END}", "fact", slot="date:{w}", accept=_dated),
-    _rule(rf"(?:我们|我){_ADVERBS}(?:要|必须|得|需要|应该)?(?:在)?(?P<v>[^，我]{{2,14}}?)(?:之前|以前|前)(?:要|必须|得|需要|一定要|应该)?(?P<w>(?:交|完成|提交|上线|发布|交付|搞定|写完|做完|递交|还|付|答辩)[^，]{{0,20}}?){_END}", "fact", slot="deadline:{w}", accept=_dated),
-    _rule(rf"(?:我们|我){_ADVERBS}(?:打算|计划|准备|会|要|想)?(?P<v>(?:大后天|后天|明天|明早|明晚|今晚|下+个?(?:周|星期|月)[一二三四五六日天末]?|本?周[一二三四五六日末]|明年|年底|月底|\d{{1,2}}月(?:\d{{1,2}}[日号]|底|初)?|\d{{1,2}}[日号]))(?:早上|上午|中午|下午|晚上|[\d:：点半]+)*(?:打算|计划|准备|会|要|就|又|还)*(?:去|到|飞|回|来|出差|参加|搬|开始|考|面试|结婚|出国|旅行|旅游|入职|离职|手术|开会|有|跟|和|带|过|坐|交|做|出发|答辩|毕业|请假|休假|体检)[^，]{{0,25}}?{_END}", "fact"),
+    Rule(re.compile(rf"(?P<w>[^，。]{{0,18}}?)的?(?:截止日期|截止时间|截止日|截止|死线|deadline|ddl|交付日期|交付时间|上线时间|上线日期|发布日期|发布时间|到期日|到期时间)(?:已经|现在|又)?(?:是|为|在|到|定在|改到了?|改成了?|改为|推迟到了?|提前到了?|延到了?|[:：]|\s)*(?P<v>[^，]{{2,25}}?){END}", re.IGNORECASE), _deadline),
+    rule(rf"(?P<w>(?!把|将)[^，。我你他]{{2,15}}?)(?P<v>[\d一二三四五六七八九十下本周月年末底日号今明后天点:：]{{2,14}})(?:之前)?(?:截止|到期){END}", "fact", slot="deadline:{w}", accept=_dated),
+    Rule(re.compile(rf"(?P<w>(?!把|将|请|帮)[^，。你]{{2,15}}?)(?:时间)?(?:已经|又)?(?:改到|推迟到|提前到|延期到|延到|挪到|改成|改为|改在)了?(?P<v>[^，]{{2,25}}?){END}", re.IGNORECASE), _moved),
+    rule(rf"(?:我们|我){ADVERBS}(?:要|必须|得|需要|应该)?(?:在)?(?P<v>[^，我]{{2,14}}?)(?:之前|以前|前)(?:要|必须|得|需要|一定要|应该)?(?P<w>(?:交|完成|提交|上线|发布|交付|搞定|写完|做完|递交|还|付|答辩)[^，]{{0,20}}?){END}", "fact", slot="deadline:{w}", accept=_dated),
+    rule(rf"(?:我们|我){ADVERBS}(?:打算|计划|准备|会|要|想)?(?P<v>(?:大后天|后天|明天|明早|明晚|今晚|下+个?(?:周|星期|月)[一二三四五六日天末]?|本?周[一二三四五六日末]|明年|年底|月底|\d{{1,2}}月(?:\d{{1,2}}[日号]|底|初)?|\d{{1,2}}[日号]))(?:早上|上午|中午|下午|晚上|[\d:：点半]+)*(?:打算|计划|准备|会|要|就|又|还)*(?:去|到|飞|回|来|出差|参加|搬|开始|考|面试|结婚|出国|旅行|旅游|入职|离职|手术|开会|有|跟|和|带|过|坐|交|做|出发|答辩|毕业|请假|休假|体检)[^，]{{0,25}}?{END}", "fact"),
     # projects
-    _rule(rf"(?:我们|我)的?(?P<w>[^，]{{0,8}}?项目)(?:现在)?的?(?:名字)?(?:叫做?|名叫|名称是|名字是|代号是?)\s*(?P<v>[^，]{{1,25}}?){_END}", "project", slot="name:{w}"),
-    _rule(rf"(?:我们|我)的?(?P<w>[^，]{{0,12}}?(?:项目|系统|网站|后端|前端|数据库|服务|公司|团队))(?:现在|目前|主要)*(?:是)?(?:用|使用|采用|基于|跑在|部署在)(?:的是|的)?(?!户)(?P<v>[^，]{{1,30}}?)(?:写|开发|做|实现)?{_END}", "project", slot="stack:{w}"),
-    _rule(rf"(?:我们|我){_ADVERBS}(?:正在|在|最近在|准备|打算|打算要)?(?:做|开发|写|搞|负责|维护|参与|设计|重构|研发|创办)(?:着|了)?(?:一个|一款|一本|一篇|一套|的)?(?!这|那|你)(?P<v>[^，]{{0,20}}?{_PROJECT}){_END}", "project"),
+    rule(rf"(?:我们|我)的?(?P<w>[^，]{{0,8}}?项目)(?:现在)?的?(?:名字)?(?:叫做?|名叫|名称是|名字是|代号是?)\s*(?P<v>[^，]{{1,25}}?){END}", "project", slot="name:{w}"),
+    rule(rf"(?:我们|我)的?(?P<w>[^，]{{0,12}}?(?:项目|系统|网站|后端|前端|数据库|服务|公司|团队))(?:现在|目前|主要)*(?:是)?(?:用|使用|采用|基于|跑在|部署在)(?:的是|的)?(?!户)(?P<v>[^，]{{1,30}}?)(?:写|开发|做|实现)?{END}", "project", slot="stack:{w}"),
+    rule(rf"(?:我们|我){ADVERBS}(?:正在|在|最近在|准备|打算|打算要)?(?:做|开发|写|搞|负责|维护|参与|设计|重构|研发|创办)(?:着|了)?(?:一个|一款|一本|一篇|一套|的)?(?!这|那|你)(?P<v>[^，]{{0,20}}?{PROJECT}){END}", "project"),
 )  # fmt: skip
 
 _LANGUAGES = r"(?:简体|繁体)?(?:中文|英文|英语|汉语|日语|日文|法语|德语|西班牙语|韩语|粤语|普通话)"
 STANDING_RULES: tuple[Rule, ...] = (
-    _rule(rf"(?:(?:以后|今后|从现在起|接下来)?(?:请|麻烦)?(?:你)?(?:一直|始终|都|总是|尽量)?)(?:用|说|讲)(?P<v>{_LANGUAGES})(?:来)?(?:回答|回复|交流|沟通|对话|聊天|说话|跟我(?:说|聊|交流|沟通)|和我(?:说|聊|交流|沟通))(?:我|我的问题)?(?:就好|就行|即可)?{_END}", "preference", slot="reply language"),
-    _rule(rf"(?:以后|今后|从现在起|从今以后|往后)(?:请|你|麻烦|就|都)*(?:不要|别|都|一律|每次|总是|请|给我|要|用|只|尽量|先)(?P<v>[^，]{{2,40}}?){_END}", "preference"),
-    _rule(rf"(?:请|麻烦)?(?:你)?(?:每次|永远|总是|一律)(?:都)?(?:要|不要|别|请|用|先|给我)?(?P<v>[^，]{{2,40}}?){_END}", "preference", confidence=LOOSE_CONFIDENCE, accept=lambda match: match.group().startswith(("请", "麻烦", "你"))),
+    rule(rf"(?:(?:以后|今后|从现在起|接下来)?(?:请|麻烦)?(?:你)?(?:一直|始终|都|总是|尽量)?)(?:用|说|讲)(?P<v>{_LANGUAGES})(?:来)?(?:回答|回复|交流|沟通|对话|聊天|说话|跟我(?:说|聊|交流|沟通)|和我(?:说|聊|交流|沟通))(?:我|我的问题)?(?:就好|就行|即可)?{END}", "preference", slot="reply language"),
+    rule(rf"(?:以后|今后|从现在起|从今以后|往后)(?:请|你|麻烦|就|都)*(?:不要|别|都|一律|每次|总是|请|给我|要|用|只|尽量|先)(?P<v>[^，]{{2,40}}?){END}", "preference"),
+    rule(rf"(?:请|麻烦)?(?:你)?(?:每次|永远|总是|一律)(?:都)?(?:要|不要|别|请|用|先|给我)?(?P<v>[^，]{{2,40}}?){END}", "preference", confidence=LOOSE_CONFIDENCE, accept=lambda match: match.group().startswith(("请", "麻烦", "你"))),
 )  # fmt: skip
 
 EXPLICIT = re.compile(
@@ -240,27 +210,60 @@ _NOT_TO_REMEMBER = re.compile(
     r"^(?:吗|么|没|我们?(?:上次|之前|昨天|说过|聊过|问过|是谁)|上次|之前|不记得|用户|密码|登录|单词|状态|.*(?:怎么|如何|为什么|什么|哪)|[\W_]*$)"
 )
 _SUBJECTLESS = re.compile(
-    r"^(?:(?:现在|目前|平时|一直|从来|也|还|都|最|特别|非常|很|更|比较|只|不太|不怎么|以前)*)(?:喜欢|讨厌|不喜欢|热爱|偏爱|住在|搬到|不吃|不喝|吃素|只吃|只喝|"
+    r"^(?:现在)?(?:每天|每晚|每周|周末|早上|晚上|睡前|中午)|^(?:开始|还?是?不吃|缺[铁钙]|负责)|^(?:(?:现在|目前|平时|一直|从来|也|还|都|最|特别|非常|很|更|比较|只|不太|不怎么|以前)*)(?:喜欢|讨厌|不喜欢|热爱|偏爱|住在|搬到|不吃|不喝|吃素|只吃|只喝|"
     r"对[^，]{1,15}过敏|来自|老家|在[^，]{2,15}(?:工作|上班|做[^，]{0,8}"
-    + _ROLE
+    + ROLE
     + r")|(?:从[^，]{1,10})?(?:搬到|搬去|跳槽到)|在学|学[^，]{2,8}的|是[^，]{0,8}"
-    + _ROLE
+    + ROLE
     + r"|养了|有[一两三]|下周|明天|后天|下个?月|今年\d+岁|做[^，]{2,8}的|名叫|叫[\u4e00-\u9fff]{2,4}$|决定|打算)"
 )
 
 
-def find_statement(clause: str, *, after_subject: bool) -> Finding | None:
-    """Return what a clause states about the user; ``after_subject`` when the clause before it began with 我."""
+_RULES = (*PERSON_RULES, *PLAN_RULES, *STANDING_RULES, *LIFE_RULES)
+_OF_ANIMALS = re.compile(
+    r"^(?:名字)?(?:叫|名叫)[\w「『“]|^(?:今年|已经)*[\d一二三四五六七八九十]+岁|^对(?!.*毛)[^，]{1,15}过敏"
+)
+_OF_PEOPLE = re.compile(
+    r"^(?:名叫|叫)[\w「『“]|^(?:现在|目前|今年|也|还)*(?:[\d一二三四五六七八九十]+岁|对[^，]{1,15}过敏|住在|在[^，]{2,12}(?:工作|上班|上学|读书|上大学)|是[^，]{0,8}"
+    + ROLE
+    + r"|不吃|喜欢|讨厌)"
+)
+_HAS_ANIMAL = re.compile(
+    rf"我{ADVERBS}(?:家里?|家里还)?(?:有|养了?)(?:[一1])?[只条个](?P<w>[^，的]{{0,4}}?{RELATIVE})$"
+)
+
+
+def find_statements(clause: str, *, subject: str | None) -> list[Finding]:
+    """Return what a clause states; ``subject`` is what the clause before left as its subject ("我", "我的猫")."""
     text = normalised(clause)
-    if after_subject and _SUBJECTLESS.match(text):
+    if subject == "我":
+        if _SUBJECTLESS.match(text):
+            text = f"我{text}"
+    elif subject is not None and (_OF_ANIMALS if _is_animal(subject) else _OF_PEOPLE).match(text):
+        text = f"{subject}{text}"
+    elif subject is not None and _is_animal(subject) and _SUBJECTLESS.match(text):
         text = f"我{text}"
-    return first_finding((*PERSON_RULES, *PLAN_RULES, *STANDING_RULES), text)
+    finding = first_finding(_RULES, text)
+    return [finding] if finding is not None and not dangles(finding) else []
 
 
-def names_speaker(clause: str) -> bool:
-    """Whether a clause begins with the speaker alone as its subject, so that the next one may leave it out."""
+def subject_of(clause: str) -> str | None:
+    """Return the subject that the next clause may leave out: the speaker, one of theirs, or None."""
     text = normalised(clause)
-    return bool(re.match(r"我(?!们|的|家|" + _RELATIVE + ")", text))
+    if animal := _HAS_ANIMAL.match(text):
+        return f"我的{animal['w']}"
+    if relative := re.match(rf"我(?:的|们?家的?)?(?P<w>{RELATIVE})", text):
+        return f"我{relative['w']}"
+    if _GIVEN_UP.fullmatch(text):
+        return "我"
+    return "我" if re.match(r"我(?!们|的|家的)", text) else None
+
+
+_GIVEN_UP = re.compile(r"[^我你他她它]{1,8}戒(?:掉)?了")
+
+
+def _is_animal(subject: str) -> bool:
+    return bool(re.search(r"(?:猫|狗|猫咪|宠物|兔子|仓鼠|鹦鹉|乌龟)$", subject))
 
 
 def requested(sentence: str) -> str | None:

@@ -25,7 +25,7 @@ _COLUMNS = (
     " evidence_count, access_count, last_accessed, expires_at, pinned, root_id, superseded_by, valid_from, valid_to,"
     " created_at, updated_at, metadata"
 )
-_READ = f"id, has_embedding, {_COLUMNS}"
+MEMORY_COLUMNS = f"id, has_embedding, {_COLUMNS}"
 _INSERT = (
     f"INSERT INTO long_term_memories({_COLUMNS}, term_count)"
     f" VALUES ({', '.join('?' * (len(_COLUMNS.split(',')) + 1))}) RETURNING id"
@@ -77,7 +77,7 @@ class SQLiteMemories:
             conditions.append("state = 'active'")
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {_READ} FROM long_term_memories WHERE {' AND '.join(conditions)}"
+                f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE {' AND '.join(conditions)}"
                 " ORDER BY id DESC LIMIT :limit",
                 {
                     **_values(scope),
@@ -86,7 +86,32 @@ class SQLiteMemories:
                     "limit": sql_limit(limit),
                 },
             )
-        return [_memory(row) for row in reversed(rows)]
+        return [memory_of(row) for row in reversed(rows)]
+
+    def alike(
+        self, *, slots: Sequence[str], contents: Sequence[str], scope: Scope, limit: int
+    ) -> list[Memory]:
+        """Return memories in any state with one of the slots ("a:*" for all that begin so) or of the texts."""
+        families = [slot.removesuffix("*") for slot in slots if slot.endswith("*")]
+        with self._database.read() as connection:
+            rows = connection.all(
+                f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE id IN ("
+                f"SELECT id FROM long_term_memories WHERE {_OWNED} AND slot IN (SELECT value FROM json_each(:slots))"
+                " UNION SELECT memory.id FROM json_each(:families) CROSS JOIN long_term_memories AS memory"
+                " WHERE memory.user_id = :user AND memory.agent = :agent"
+                " AND memory.slot >= value AND memory.slot < value || char(1114111)"
+                f" UNION SELECT id FROM long_term_memories WHERE {_OWNED}"
+                " AND content IN (SELECT value FROM json_each(:contents)))"
+                " ORDER BY state = 'active' DESC, id DESC LIMIT :limit",
+                {
+                    **_values(scope),
+                    "slots": json.dumps(list(slots)),
+                    "families": json.dumps(families),
+                    "contents": json.dumps([clean(content) for content in contents]),
+                    "limit": sql_limit(limit),
+                },
+            )
+        return sorted(map(memory_of, rows), key=lambda memory: memory.id or 0)
 
     def supersede(self, memory_id: int, replacement: Memory, *, scope: Scope, now: datetime) -> Memory:
         """Close one memory and store its replacement as the next version; return the new one."""
@@ -154,10 +179,10 @@ class SQLiteMemories:
         with self._database.snapshot() as connection:
             memory = _get(connection, memory_id, scope)
             rows = connection.all(
-                f"SELECT {_READ} FROM long_term_memories WHERE root_id = :root AND {_OWNED} ORDER BY id",
+                f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE root_id = :root AND {_OWNED} ORDER BY id",
                 {**_values(scope), "root": memory.root_id},
             )
-        return [_memory(row) for row in rows]
+        return [memory_of(row) for row in rows]
 
     def search(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordResult:
         """Search active memories by index terms."""
@@ -169,29 +194,29 @@ class SQLiteMemories:
         """Return active memories by pinned, then access count, then confidence, then newest; expired ones last."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {_READ} FROM long_term_memories WHERE {_OWNED} AND state = 'active'"
+                f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE {_OWNED} AND state = 'active'"
                 " ORDER BY expires_at IS NOT NULL AND expires_at <= :now, pinned DESC, access_count DESC,"
                 " confidence DESC, id DESC LIMIT :limit",
                 {**_values(scope), "now": to_text(now), "limit": sql_limit(limit)},
             )
-        return [_memory(row) for row in rows]
+        return [memory_of(row) for row in rows]
 
     def replaced(self, *, message_ids: Sequence[int], scope: Scope) -> list[tuple[Memory, Memory]]:
         """Return superseded memories made from any of the messages, each with the active one in its place."""
         with self._database.snapshot() as connection:
             stale = connection.all(
-                f"SELECT {_READ} FROM long_term_memories AS old WHERE {_OWNED} AND state = 'superseded'"
+                f"SELECT {MEMORY_COLUMNS} FROM long_term_memories AS old WHERE {_OWNED} AND state = 'superseded'"
                 " AND EXISTS (SELECT 1 FROM json_each(old.source_message_ids)"
                 " WHERE value IN (SELECT value FROM json_each(:messages))) ORDER BY id",
                 {**_values(scope), "messages": ids_json(message_ids)},
             )
-            versions = [_memory(row) for row in stale]
+            versions = [memory_of(row) for row in stale]
             active = connection.all(
-                f"SELECT {_READ} FROM long_term_memories WHERE {_OWNED} AND state = 'active'"
+                f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE {_OWNED} AND state = 'active'"
                 " AND root_id IN (SELECT value FROM json_each(:roots))",
                 {**_values(scope), "roots": ids_json([version.root_id or 0 for version in versions])},
             )
-        current = {memory.root_id: memory for memory in map(_memory, active)}
+        current = {memory.root_id: memory for memory in map(memory_of, active)}
         return [(version, current[version.root_id]) for version in versions if version.root_id in current]
 
     def touch(self, memory_ids: Sequence[int], *, scope: Scope, now: datetime) -> None:
@@ -258,11 +283,11 @@ def _values(scope: Scope) -> dict[str, object]:
 
 def _get_many(connection: Connection, ids: Sequence[int], scope: Scope) -> list[Memory]:
     rows = connection.all(
-        f"SELECT {_READ} FROM long_term_memories WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED}"
+        f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED}"
         " ORDER BY id",
         {**_values(scope), "ids": ids_json(ids)},
     )
-    return [_memory(row) for row in rows]
+    return [memory_of(row) for row in rows]
 
 
 def _get(connection: Connection, number: int, scope: Scope) -> Memory:
@@ -299,7 +324,8 @@ def _row(memory: Memory) -> Row:
     )
 
 
-def _memory(row: Row) -> Memory:
+def memory_of(row: Row) -> Memory:
+    """Return a row of MEMORY_COLUMNS as a memory."""
     (
         number, embedded, user, agent, content, kind, session, sources, origin, state, slot, confidence, evidence,
         accesses, accessed, expires, pinned, root_id, superseded_by, valid_from, valid_to, created, updated,

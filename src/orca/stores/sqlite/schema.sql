@@ -119,6 +119,8 @@ CREATE TABLE IF NOT EXISTS long_term_memories (
 CREATE INDEX IF NOT EXISTS idx_ltm_type ON long_term_memories(memory_type, confidence DESC);
 CREATE INDEX IF NOT EXISTS idx_ltm_scope ON long_term_memories(user_id, agent, state, id);
 CREATE INDEX IF NOT EXISTS idx_ltm_root ON long_term_memories(root_id);
+CREATE INDEX IF NOT EXISTS idx_ltm_slot ON long_term_memories(user_id, agent, slot) WHERE slot IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_ltm_content ON long_term_memories(user_id, agent, content);
 CREATE INDEX IF NOT EXISTS idx_ltm_unembedded ON long_term_memories(id) WHERE state = 'active' AND NOT has_embedding;
 
 CREATE TABLE IF NOT EXISTS subagent_runs (
