@@ -340,8 +340,15 @@ class JobStore(Protocol):
         """Give jobs back with the reason; ``failed`` counts an attempt against each of them."""
         ...
 
-    def release(self, *, kinds: Sequence[JobKind] | None = None, now: datetime) -> int:
-        """Make every waiting job due now (after recovery, or on request); return how many."""
+    def release(
+        self,
+        *,
+        kinds: Sequence[JobKind] | None = None,
+        ids: Sequence[int] | None = None,
+        user: str | None = None,
+        now: datetime,
+    ) -> int:
+        """Make waiting jobs due now, all or those that are named; return how many."""
         ...
 
     def pending(self, kinds: Sequence[JobKind] | None = None) -> int:
@@ -352,6 +359,6 @@ class JobStore(Protocol):
         """Return when the earliest job of these kinds becomes due, or None where there is none."""
         ...
 
-    def backlog(self) -> list[Backlog]:
-        """Return the jobs that are not done, grouped by kind and reason."""
+    def backlog(self, *, user: str | None = None) -> list[Backlog]:
+        """Return the jobs that are not done, grouped by kind and reason; with ``user`` those of one user."""
         ...

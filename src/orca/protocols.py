@@ -23,6 +23,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from orca.browsing import BrowseStore
 from orca.facets import (
     JobStore,
     MemoryStore,
@@ -157,6 +158,11 @@ class Store(Protocol):
     @property
     def jobs(self) -> JobStore:
         """Durable background work."""
+        ...
+
+    @property
+    def browse(self) -> BrowseStore:
+        """Pages of rows, for people who look through the store."""
         ...
 
     @property

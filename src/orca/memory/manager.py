@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from orca.health import Report, Status
+from orca.memory.browser import Browser
 from orca.memory.context import ContextBuilder
 from orca.memory.curator import Curator
 from orca.memory.recaller import Recaller
@@ -57,6 +58,7 @@ class MemoryManager:
     ) -> None:
         """Join the parts; ``orca.wiring`` makes them."""
         self._store = store
+        self.browse = Browser(store, upkeep)
         self._recorder = recorder
         self._recaller = recaller
         self._builder = builder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from orca.health import Report, Status
@@ -46,19 +46,27 @@ class Upkeep:
 
     def status(self) -> Status:
         """Return the store's health in figures and words."""
-        reasons = (self._recorder.reason, self._queue.reason if self._queue else None)
         return Status(
             backend=self._store.backend,
             location=self._store.location,
             counts=self._store.counts(),
             spaces=tuple(self._store.vectors.spaces()),
             backlog=tuple(self._store.jobs.backlog()),
-            degraded=(*self._notes, *self._store.degraded, *(reason for reason in reasons if reason)),
+            degraded=self.degraded(),
             counter=self._counter.name,
             embedder=self._embedder.space.key if self._embedder else None,
             chat_model=self._chat_model.name if self._chat_model else None,
             schema_version=self._store.schema_version,
         )
+
+    def degraded(self) -> tuple[str, ...]:
+        """Return what is missing at the moment, in words."""
+        reasons = (self._recorder.reason, self._queue.reason if self._queue else None)
+        return (*self._notes, *self._store.degraded, *(reason for reason in reasons if reason))
+
+    def retry(self, *, user: str, ids: Sequence[int] | None) -> int:
+        """Let a user's waiting jobs, or those named, be tried at once; return how many."""
+        return self._worker.retry_now(user=user, ids=ids)
 
     def verify(self) -> Report:
         """Check the store as a whole."""

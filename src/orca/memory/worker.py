@@ -143,12 +143,15 @@ class BackgroundWorker:
                 self._thread = threading.Thread(target=self._run, name="orca-worker", daemon=True)
                 self._thread.start()
 
-    def retry_now(self) -> int:
-        """Make every waiting job of these kinds due and forget all pauses; return how many jobs wait.
+    def retry_now(self, *, user: str | None = None, ids: Sequence[int] | None = None) -> int:
+        """Make waiting jobs of these kinds due and forget all pauses; return how many jobs wait.
 
-        Raises ``StoreError``.
+        All of them, or those of one user, or those that are named. Raises ``StoreError``.
         """
-        released = self._store.jobs.release(kinds=self._kinds, now=self._clock.now()) if self._kinds else 0
+        now = self._clock.now()
+        released = (
+            self._store.jobs.release(kinds=self._kinds, user=user, ids=ids, now=now) if self._kinds else 0
+        )
         for handler in self._handlers:
             handler.resume()
         self.notify()

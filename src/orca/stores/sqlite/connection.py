@@ -174,6 +174,7 @@ class Database:
         self._lock = threading.RLock()
         self._local = threading.local()
         self._readers: WeakSet[Connection] = WeakSet()
+        self._watcher: Connection | None = None
 
     def _prepare_folder(self, file_system: Callable[[Path], str | None]) -> None:
         if self.read_only:
@@ -288,6 +289,16 @@ class Database:
             self._local.reader = connection
             self._readers.add(connection)
         yield connection
+
+    def version(self) -> int:
+        """Return a number that is another one whenever somebody committed since the last call, in any process."""
+        self._check()
+        if self.in_memory:
+            return int(self._writing().value("SELECT total_changes()"))
+        if self._watcher is None:  # PRAGMA data_version tells what others wrote, so this connection never writes
+            self._watcher = self._connect()
+            self._readers.add(self._watcher)
+        return int(self._watcher.value("PRAGMA data_version"))
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:

@@ -16,7 +16,7 @@ from orca.types import Job, JobKind, Record
 WAITING = "waiting"
 """The reason of a job that has not failed yet."""
 
-_COLUMNS = "id, kind, record, target_id, user_id, session_id, agent, attempts, run_after, last_error"
+JOB_COLUMNS = "id, kind, record, target_id, user_id, session_id, agent, attempts, run_after, last_error"
 _INSERT = (
     "INSERT OR IGNORE INTO jobs(kind, record, target_id, user_id, session_id, agent, attempts, run_after,"
     " last_error, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -100,10 +100,10 @@ class SQLiteJobs:
         with self._database.write() as connection:
             rows = connection.all(
                 "UPDATE jobs SET lease_owner = :owner, lease_until = :until WHERE id IN"
-                f" (SELECT id FROM jobs WHERE {due} ORDER BY id LIMIT :limit) RETURNING {_COLUMNS}",
+                f" (SELECT id FROM jobs WHERE {due} ORDER BY id LIMIT :limit) RETURNING {JOB_COLUMNS}",
                 values,
             )
-        return sorted(map(_job, rows), key=lambda job: job.id or 0)
+        return sorted(map(job_of, rows), key=lambda job: job.id or 0)
 
     def complete(self, job_ids: Sequence[int]) -> None:
         """Remove jobs that are done."""
@@ -121,13 +121,26 @@ class SQLiteJobs:
                 (clean(error), to_text(run_after), int(failed), ids_json(job_ids)),
             )
 
-    def release(self, *, kinds: Sequence[JobKind] | None = None, now: datetime) -> int:
-        """Make every waiting job due now; return how many are waiting."""
+    def release(
+        self,
+        *,
+        kinds: Sequence[JobKind] | None = None,
+        ids: Sequence[int] | None = None,
+        user: str | None = None,
+        now: datetime,
+    ) -> int:
+        """Make waiting jobs due now, all or those that are named; return how many are waiting."""
         with self._database.write() as connection:
             return connection.run(
                 "UPDATE jobs SET run_after = min(run_after, :now), lease_owner = NULL, lease_until = NULL"
-                f" WHERE {_CHOSEN} AND {_FREE}",
-                {"kinds": None if kinds is None else _kinds(kinds), "now": to_text(now)},
+                f" WHERE {_CHOSEN} AND {_FREE} AND (:user IS NULL OR user_id = :user)"
+                " AND (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids)))",
+                {
+                    "kinds": None if kinds is None else _kinds(kinds),
+                    "ids": None if ids is None else ids_json(ids),
+                    "user": user,
+                    "now": to_text(now),
+                },
             )
 
     def pending(self, kinds: Sequence[JobKind] | None = None) -> int:
@@ -149,13 +162,13 @@ class SQLiteJobs:
             )
         return None if due is None else from_text(due)
 
-    def backlog(self) -> list[Backlog]:
-        """Return the jobs that are not done, grouped by kind and reason."""
+    def backlog(self, *, user: str | None = None) -> list[Backlog]:
+        """Return the jobs that are not done, grouped by kind and reason; with ``user`` those of one user."""
         with self._database.read() as connection:
             rows = connection.all(
-                "SELECT kind, coalesce(last_error, ?) AS reason, count(*) FROM jobs"
-                " GROUP BY kind, reason ORDER BY kind, reason",
-                (WAITING,),
+                "SELECT kind, coalesce(last_error, :waiting) AS reason, count(*) FROM jobs"
+                " WHERE :user IS NULL OR user_id = :user GROUP BY kind, reason ORDER BY kind, reason",
+                {"waiting": WAITING, "user": user},
             )
         return [Backlog(kind=kind, reason=reason, count=count) for kind, reason, count in rows]
 
@@ -164,7 +177,8 @@ def _kinds(kinds: Sequence[JobKind]) -> str:
     return to_json(list(kinds), where="kinds")
 
 
-def _job(row: Row) -> Job:
+def job_of(row: Row) -> Job:
+    """Return a row of JOB_COLUMNS as a job."""
     number, kind, record, target, user, session, agent, attempts, run_after, error = row
     return Job(
         id=number,

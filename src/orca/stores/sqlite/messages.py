@@ -32,7 +32,7 @@ from orca.types import ROLES, Job, KeywordResult, Message, MessageType, Placemen
 
 MESSAGE_TYPES: tuple[str, ...] = get_args(MessageType)
 
-_READ = (
+MESSAGE_COLUMNS = (
     "id, user_id, session_id, agent, role, content, raw_content, name, tool_calls, tool_call_id, msg_type,"
     " token_count, has_embedding, timestamp, metadata, origin, reasoning, position, summary_id, dedupe_key"
 )
@@ -41,7 +41,7 @@ _WRITE = (
     " token_count, timestamp, metadata, origin, reasoning, position, dedupe_key, embeddable, term_count, content_hash"
 )
 _INSERT = f"INSERT INTO main_messages({_WRITE}) VALUES ({', '.join('?' * len(_WRITE.split(',')))})"
-_IN_SESSION = "user_id = :user AND session_id = :session AND agent = :agent"
+IN_SESSION = "user_id = :user AND session_id = :session AND agent = :agent"
 
 
 class SQLiteMessages:
@@ -109,31 +109,31 @@ class SQLiteMessages:
         """Return those of the messages that exist for this user and agent, in order of id."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {_READ} FROM main_messages WHERE id IN (SELECT value FROM json_each(:ids))"
+                f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE id IN (SELECT value FROM json_each(:ids))"
                 " AND user_id = :user AND agent = :agent ORDER BY id",
                 {"ids": ids_json(message_ids), "user": checked(scope).user, "agent": scope.agent},
             )
-        return [_message(row) for row in rows]
+        return [message_of(row) for row in rows]
 
     def recent(self, *, scope: Scope, limit: int | None = None, before: int | None = None) -> list[Message]:
         """Return the newest ``limit`` messages of the session (all when None) with an id below ``before``."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {_READ} FROM main_messages WHERE {_IN_SESSION} AND (:before IS NULL OR id < :before)"
+                f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE {IN_SESSION} AND (:before IS NULL OR id < :before)"
                 " ORDER BY position DESC LIMIT :limit",
                 {**_values(scope), "before": before, "limit": sql_limit(limit)},
             )
-        return [_message(row) for row in reversed(rows)]
+        return [message_of(row) for row in reversed(rows)]
 
     def since(self, *, scope: Scope, position: int, limit: int | None = None) -> list[Message]:
         """Return the session's messages after ``position``, oldest first."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {_READ} FROM main_messages WHERE {_IN_SESSION} AND position > :position"
+                f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE {IN_SESSION} AND position > :position"
                 " ORDER BY position LIMIT :limit",
                 {**_values(scope), "position": position, "limit": sql_limit(limit)},
             )
-        return [_message(row) for row in rows]
+        return [message_of(row) for row in rows]
 
     def search(
         self, terms: Sequence[str], *, scope: Scope, limit: int, across_sessions: bool = True
@@ -188,7 +188,7 @@ class SQLiteMessages:
             if scope is None:
                 return int(connection.value("SELECT count(*) FROM main_messages"))
             return int(
-                connection.value(f"SELECT count(*) FROM main_messages WHERE {_IN_SESSION}", _values(scope))
+                connection.value(f"SELECT count(*) FROM main_messages WHERE {IN_SESSION}", _values(scope))
             )
 
     def _tokens(self, message: Message) -> int:
@@ -235,11 +235,11 @@ def _known(connection: Connection, keys: Sequence[str | None], scope: Scope) -> 
     if not asked:
         return {}
     rows = connection.all(
-        f"SELECT {_READ} FROM main_messages WHERE {_IN_SESSION}"
+        f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE {IN_SESSION}"
         " AND dedupe_key IN (SELECT value FROM json_each(:keys))",
         {**_values(scope), "keys": to_json(asked, where="dedupe_key")},
     )
-    return {message.dedupe_key: message for message in map(_message, rows) if message.dedupe_key is not None}
+    return {message.dedupe_key: message for message in map(message_of, rows) if message.dedupe_key is not None}
 
 
 def touch_session(connection: Connection, scope: Scope, *, first: str, last: str) -> None:
@@ -255,7 +255,7 @@ def last_position(connection: Connection, scope: Scope) -> int:
     """Return the last position given out in the session; deleted messages keep theirs."""
     return int(
         connection.value(
-            f"SELECT last_position FROM session_positions WHERE {_IN_SESSION}",
+            f"SELECT last_position FROM session_positions WHERE {IN_SESSION}",
             _values(scope),
         )
         or 0
@@ -297,7 +297,8 @@ def _row(message: Message, *, embeddable: bool, terms: int) -> Row:
     )
 
 
-def _message(row: Row) -> Message:
+def message_of(row: Row) -> Message:
+    """Return a row of ``MESSAGE_COLUMNS`` as a message."""
     (
         number, user, session, agent, role, content, raw, name, calls, call_id, msg_type, tokens, embedded,
         timestamp, metadata, origin, reasoning, position, summary_id, dedupe_key,
@@ -328,9 +329,9 @@ def _message(row: Row) -> Message:
 def mark_embeddable(connection: Connection, ids: Sequence[int]) -> None:
     """Work out anew which of these messages get a vector."""
     rows = connection.all(
-        f"SELECT {_READ} FROM main_messages WHERE id IN (SELECT value FROM json_each(?))", (ids_json(ids),)
+        f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE id IN (SELECT value FROM json_each(?))", (ids_json(ids),)
     )
     connection.many(
         "UPDATE main_messages SET embeddable = TRUE WHERE id = ?",
-        [(message.id,) for message in map(_message, rows) if is_embeddable(message)],
+        [(message.id,) for message in map(message_of, rows) if is_embeddable(message)],
     )

@@ -14,7 +14,7 @@ from orca.stores.sqlite.records import TABLES, checked, checked_id, sql_limit
 from orca.text.times import from_text, to_text
 from orca.types import Scope, Session
 
-_READ = (
+SELECT_SESSION = (
     "SELECT id, user_id, title, parent, state, created_at, updated_at,"
     " (SELECT count(*) FROM main_messages WHERE user_id = sessions.user_id AND session_id = sessions.id),"
     " (SELECT count(*) FROM short_term_memories WHERE user_id = sessions.user_id AND session_id = sessions.id),"
@@ -38,10 +38,10 @@ class SQLiteSessions:
         """Return the user's sessions, oldest activity first; with ``limit`` the most recently active ones."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"{_READ} WHERE user_id = ? ORDER BY updated_at DESC, rowid DESC LIMIT ?",
+                f"{SELECT_SESSION} WHERE user_id = ? ORDER BY updated_at DESC, rowid DESC LIMIT ?",
                 (checked_id("user", user), sql_limit(limit)),
             )
-        return [_session(row) for row in reversed(rows)]
+        return [session_of(row) for row in reversed(rows)]
 
     def users(self) -> list[str]:
         """Return every user that has a session or a memory."""
@@ -142,13 +142,14 @@ def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str
 
 
 def _get(connection: Connection, scope: Scope) -> Session:
-    row = connection.one(f"{_READ} WHERE user_id = ? AND id = ?", (scope.user, scope.session))
+    row = connection.one(f"{SELECT_SESSION} WHERE user_id = ? AND id = ?", (scope.user, scope.session))
     if row is None:
         raise NotFoundError(f"user {scope.user!r} has no session {scope.session!r}")
-    return _session(row)
+    return session_of(row)
 
 
-def _session(row: Row) -> Session:
+def session_of(row: Row) -> Session:
+    """Return a row of ``SELECT_SESSION`` as a session."""
     number, user, title, parent, state, created, updated, messages, summaries, consolidated = row
     return Session(
         id=number,

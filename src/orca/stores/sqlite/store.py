@@ -11,6 +11,7 @@ from orca.errors import ConflictError, StoreError
 from orca.health import Check
 from orca.protocols import Clock, TokenCounter
 from orca.stores.sqlite import transfer, verify
+from orca.stores.sqlite.browse import SQLiteBrowse
 from orca.stores.sqlite.connection import Database, ExtensionLoader, load_sqlite_vec
 from orca.stores.sqlite.filesystem import filesystem_type
 from orca.stores.sqlite.fts import KeywordIndex
@@ -84,6 +85,7 @@ class SQLiteStore:
         self.memories = SQLiteMemories(self._database, clock)
         self.subagents = SQLiteSubAgents(self._database, clock)
         self.jobs = SQLiteJobs(self._database)
+        self.browse = SQLiteBrowse(self._database)
 
     @property
     def location(self) -> str:

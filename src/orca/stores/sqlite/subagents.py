@@ -27,7 +27,7 @@ from orca.types import ROLES, RunStatus, Scope, SubAgentMessage, SubAgentRun
 
 STATUSES: tuple[str, ...] = get_args(RunStatus)
 
-_RUN = (
+RUN_COLUMNS = (
     "id, user_id, session_id, agent_name, task, parent_message_id, parent_run_id, status, summary, error, tokens,"
     " started_at, ended_at"
 )
@@ -129,7 +129,7 @@ class SQLiteSubAgents:
         with self._database.write() as connection:
             row = connection.one(
                 "UPDATE subagent_runs SET status = :status, ended_at = :now, summary = :summary, error = :error,"
-                f" tokens = :tokens WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED} RETURNING {_RUN}",
+                f" tokens = :tokens WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED} RETURNING {RUN_COLUMNS}",
                 {
                     **_values(scope),
                     "ids": ids_json([run_id]),
@@ -142,7 +142,7 @@ class SQLiteSubAgents:
             )
         if row is None:
             raise NotFoundError(f"session {scope.session!r} has no sub-agent run {run_id}")
-        return _run(row)
+        return run_of(row)
 
     def get(self, run_id: int, *, user: str | None = None) -> SubAgentRun:
         """Return one run. Raises ``NotFoundError``."""
@@ -153,11 +153,11 @@ class SQLiteSubAgents:
         """Return the session's runs, or those that one message started, in order of id."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {_RUN} FROM subagent_runs WHERE {_OWNED}"
+                f"SELECT {RUN_COLUMNS} FROM subagent_runs WHERE {_OWNED}"
                 " AND (:parent IS NULL OR parent_message_id = :parent) ORDER BY id",
                 {**_values(scope), "parent": parent_message_id},
             )
-        return [_run(row) for row in rows]
+        return [run_of(row) for row in rows]
 
     def messages(self, run_id: int, *, user: str | None = None) -> list[SubAgentMessage]:
         """Return a run's whole trace. Raises ``NotFoundError``."""
@@ -187,13 +187,13 @@ def _expect(connection: Connection, table: str, number: int | None, user: str) -
 
 def _get(connection: Connection, run_id: int, user: str | None) -> SubAgentRun:
     row = connection.one(
-        f"SELECT {_RUN} FROM subagent_runs WHERE id IN (SELECT value FROM json_each(?))"
+        f"SELECT {RUN_COLUMNS} FROM subagent_runs WHERE id IN (SELECT value FROM json_each(?))"
         " AND (? IS NULL OR user_id = ?)",
         (ids_json([run_id]), user, user),
     )
     if row is None:
         raise NotFoundError(f"there is no sub-agent run {run_id}")
-    return _run(row)
+    return run_of(row)
 
 
 def _step_values(message: SubAgentMessage) -> Row:
@@ -230,7 +230,8 @@ def _step(row: Row) -> SubAgentMessage:
     )
 
 
-def _run(row: Row) -> SubAgentRun:
+def run_of(row: Row) -> SubAgentRun:
+    """Return a row of RUN_COLUMNS as a run."""
     (
         number, user, session, agent, task, parent, parent_run, status, summary, error, tokens, started, ended,
     ) = row  # fmt: skip
