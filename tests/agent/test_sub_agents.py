@@ -355,7 +355,7 @@ def test_a_canary_in_a_trace_reaches_nobody_else(server, memory, chat, scope, en
         return inner(request)
 
     server.otherwise(answer)
-    limit = 0.5 if ending == "timed_out" else 60
+    limit = 1.5 if ending == "timed_out" else 60  # time for the first step, on a busy machine too
     spec = coder(timeout_seconds=limit)
     agent = delegating_agent(memory, chat, agents=[spec])
     turn(agent, "please do both", scope)
