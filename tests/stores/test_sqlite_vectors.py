@@ -124,8 +124,11 @@ def test_stale_planner_statistics_do_not_repeat_the_vector_scan(tmp_path):
             "message", range(2, 8002), np.random.default_rng(2).normal(size=(8000, 8))
         )
         started = time.perf_counter()
-        assert len(store.vectors.search_similar("message", unit(1), scope=SCOPE, limit=50)) == 50
-        assert len(store.messages.search(["messag"], scope=SCOPE, limit=50).matches) == 50
+        near = store.vectors.search_similar("message", unit(1), scope=SCOPE, limit=1000)
+        assert len(near) == 1000
+        assert len(store.messages.search(["messag"], scope=SCOPE, limit=1000).matches) == 1000
+        assert len(store.messages.neighbours([number for number, _ in near], scope=SCOPE, radius=2)) > 1000
+        assert time.perf_counter() - started < 1  # a scan of the rows for every neighbour takes many seconds
         store.sessions.find(user=SCOPE.user)
         store.vectors.use_space(SPACE)
         assert failed_checks(store) == []

@@ -11,6 +11,7 @@ in ``meta``, searches scan the newest rows instead and say so, and the next open
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import re
@@ -206,15 +207,19 @@ class KeywordIndex:
             )
             words = " OR ".join(f'"{terms[index]}"' for index in usable)
             table = self.table
-            # Sorted by FTS5's own "rank", the frequencies are worked out for the rows within the limit only.
+            # Sorted by FTS5's own "rank", the frequencies are worked out for the rows within the limit only. A
+            # row's place is looked up in a query of its own, which goes by primary key whatever the planner's
+            # statistics say: those that ANALYZE left in an almost empty store turned a join into a scan per row.
+            place = (
+                f"SELECT json_array({table.session}, {table.position}, term_count) FROM {table.table}"
+                f" WHERE id = found.id AND user_id = ? AND agent = ? AND (? IS NULL OR {table.session} = ?)"
+            )
             rows = connection.all(
                 f"WITH found AS MATERIALIZED (SELECT rowid AS id, orca_frequencies({table.keywords}) AS frequencies,"
                 f" rank AS score FROM {table.keywords}"
-                f" WHERE {table.keywords} MATCH ? AND rank MATCH 'bm25(1.0, 0.0)' ORDER BY rank LIMIT ?)"
-                f" SELECT found.id, {table.session}, {table.position}, term_count, frequencies"
-                f" FROM found CROSS JOIN {table.table} AS row ON row.id = found.id"
-                f" WHERE row.user_id = ? AND row.agent = ? AND (? IS NULL OR {table.session} = ?)"
-                " ORDER BY found.score, found.id",
+                f" WHERE {table.keywords} MATCH ? AND rank MATCH 'bm25(1.0, 0.0)' ORDER BY rank LIMIT ?),"
+                f" placed AS MATERIALIZED (SELECT id, score, frequencies, ({place}) AS place FROM found)"
+                " SELECT id, place, frequencies FROM placed WHERE place IS NOT NULL ORDER BY score, id",
                 (
                     f'scope:"{token}" AND text:({words})',
                     sql_limit(limit),
@@ -314,8 +319,9 @@ def _session(user: str, agent: str, session: str) -> str:
     return "s" + scope_digest(user, agent, session).hex()
 
 
-def _match(row: tuple[int, str, int, int, str], usable: Sequence[int], width: int) -> KeywordMatch:
-    number, session, position, length, text = row
+def _match(row: tuple[int, str, str], usable: Sequence[int], width: int) -> KeywordMatch:
+    number, place, text = row
+    session, position, length = json.loads(place)
     frequencies = [0] * width
     for index, count in zip(usable, text.split(","), strict=True):
         frequencies[index] = int(count)

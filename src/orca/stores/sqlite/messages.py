@@ -153,13 +153,16 @@ class SQLiteMessages:
         """Return the place of every message within ``radius`` positions of the given ones, themselves included."""
         with self._database.read() as connection:
             rows = connection.all(
-                "SELECT DISTINCT near.id, near.session_id, near.position, near.term_count"
-                " FROM json_each(:ids) AS given"
-                " CROSS JOIN main_messages AS row ON row.id = given.value"
-                " CROSS JOIN main_messages AS near ON near.user_id = row.user_id"
-                " AND near.session_id = row.session_id AND near.agent = row.agent"
-                " AND near.position BETWEEN row.position - :radius AND row.position + :radius"
-                " WHERE row.user_id = :user AND row.agent = :agent ORDER BY near.id",
+                # Each given row is looked up in a query of its own, by primary key whatever the planner's statistics.
+                "WITH given AS MATERIALIZED (SELECT"
+                " (SELECT position FROM main_messages WHERE id = value) AS position, (SELECT session_id"
+                " FROM main_messages WHERE id = value AND user_id = :user AND agent = :agent) AS session_id"
+                " FROM json_each(:ids))"
+                " SELECT DISTINCT near.id, near.session_id, near.position, near.term_count"
+                " FROM given CROSS JOIN main_messages AS near ON near.user_id = :user"
+                " AND near.session_id = given.session_id AND near.agent = :agent"
+                " AND near.position BETWEEN given.position - :radius AND given.position + :radius"
+                " ORDER BY near.id",
                 {
                     "ids": ids_json(message_ids),
                     "radius": sql_limit(radius),
@@ -239,7 +242,9 @@ def _known(connection: Connection, keys: Sequence[str | None], scope: Scope) -> 
         " AND dedupe_key IN (SELECT value FROM json_each(:keys))",
         {**_values(scope), "keys": to_json(asked, where="dedupe_key")},
     )
-    return {message.dedupe_key: message for message in map(message_of, rows) if message.dedupe_key is not None}
+    return {
+        message.dedupe_key: message for message in map(message_of, rows) if message.dedupe_key is not None
+    }
 
 
 def touch_session(connection: Connection, scope: Scope, *, first: str, last: str) -> None:
@@ -298,7 +303,7 @@ def _row(message: Message, *, embeddable: bool, terms: int) -> Row:
 
 
 def message_of(row: Row) -> Message:
-    """Return a row of ``MESSAGE_COLUMNS`` as a message."""
+    """Return a row of MESSAGE_COLUMNS as a message."""
     (
         number, user, session, agent, role, content, raw, name, calls, call_id, msg_type, tokens, embedded,
         timestamp, metadata, origin, reasoning, position, summary_id, dedupe_key,
@@ -329,7 +334,8 @@ def message_of(row: Row) -> Message:
 def mark_embeddable(connection: Connection, ids: Sequence[int]) -> None:
     """Work out anew which of these messages get a vector."""
     rows = connection.all(
-        f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE id IN (SELECT value FROM json_each(?))", (ids_json(ids),)
+        f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE id IN (SELECT value FROM json_each(?))",
+        (ids_json(ids),),
     )
     connection.many(
         "UPDATE main_messages SET embeddable = TRUE WHERE id = ?",

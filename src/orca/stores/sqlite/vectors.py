@@ -2,7 +2,8 @@
 
 A vector table carries two integers that stand for the row's owner and session, so that the scope acts inside the
 nearest-neighbour search and not after it. Rows found are compared with their scope exactly. The search is wrapped
-in a materialised table expression: with stale planner statistics SQLite would otherwise repeat it for every row.
+in a materialised table expression, and each row is looked up in a query of its own: with stale planner statistics
+SQLite would otherwise repeat the search, or scan the rows, for every row.
 """
 
 from __future__ import annotations
@@ -203,11 +204,11 @@ class SQLiteVectors:
             if not limit:
                 return []
             rows = connection.all(
-                f"WITH near AS MATERIALIZED ({nearest})"
-                f" SELECT near.id, near.distance FROM near CROSS JOIN {table.table} AS row ON row.id = near.id"
-                " WHERE row.user_id = :user AND row.agent = :agent"
-                f" AND (NOT :one_session OR {table.session} = :session) AND {table.live}"
-                " ORDER BY near.distance, near.id",
+                f"WITH near AS MATERIALIZED ({nearest}) SELECT id, distance FROM near"
+                f" WHERE (SELECT row.user_id = :user AND row.agent = :agent AND {table.live}"
+                f" AND (NOT :one_session OR {table.session} = :session)"
+                f" FROM {table.table} AS row WHERE row.id = near.id)"
+                " ORDER BY distance, id",
                 {
                     "vector": vector,
                     "limit": limit,
