@@ -191,15 +191,15 @@ def test_servers_that_are_down_at_the_start_are_left_out_with_a_warning(tmp_path
         "away": MCPServerSettings(url="http://127.0.0.1:9/mcp"),
         "fine": raw("fine", tmp_path),
     }
-    with caplog.at_level(logging.WARNING), MCPServers(given, start_seconds=1.5) as servers:
+    with caplog.at_level(logging.WARNING), MCPServers(given, start_seconds=3.0) as servers:
         begun = time.monotonic()
         tools = by_name(servers)
-        assert time.monotonic() - begun < 8
+        assert time.monotonic() - begun < 15
         assert {name.partition("__")[0] for name in tools} == {"fine"}
         missing, crash, silent, invalid, away = servers.warnings
         assert "no program 'no-such-program --flag'; its arguments belong into args" in missing
         assert "cannot open the database" in crash
-        assert "did not start within 1.5 seconds" in silent
+        assert "did not start within 3 seconds" in silent
         assert "its answer breaks the protocol: tools.0.inputSchema.type" in invalid
         assert "MCP server away is down (its address cannot be reached)" in away
         assert set(servers.warnings) <= {record.getMessage() for record in caplog.records}
@@ -208,9 +208,9 @@ def test_servers_that_are_down_at_the_start_are_left_out_with_a_warning(tmp_path
 
 
 def test_a_slow_call_is_stopped_and_the_session_goes_on(tmp_path):
-    with MCPServers({"real": real(tmp_path, timeout_seconds=0.3)}) as servers:
+    with MCPServers({"real": real(tmp_path, timeout_seconds=1.0)}) as servers:
         tools = by_name(servers)
-        assert "did not answer within 0.3 seconds" in ask(tools["real__hang"])
+        assert "did not answer within 1 seconds" in ask(tools["real__hang"])
         assert until((tmp_path / "stopped").exists)
         assert ask(tools["real__steps"]) == "done"
         assert len(pids(tmp_path)) == 1
