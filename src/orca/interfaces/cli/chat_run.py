@@ -25,8 +25,8 @@ from orca.interfaces.cli.chat_terminal import is_terminal
 from orca.interfaces.cli.chat_view import LiveView, PlainView, View
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.invocation import Cli
-from orca.interfaces.cli.recalling import best_hits
 from orca.memory.manager import MemoryManager
+from orca.memory.ranking import best_hits
 from orca.text.normalize import clean
 from orca.types import Hit, Message, Scope
 

@@ -23,8 +23,8 @@ from orca.importers import import_files
 from orca.interfaces.cli import demo_view
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.invocation import Cli
-from orca.interfaces.cli.recalling import best_hits
 from orca.interfaces.cli.waiting import wait_for_jobs
+from orca.memory.ranking import best_hits
 from orca.sections import EmbeddingSettings
 from orca.types import (
     Context,
