@@ -34,7 +34,7 @@ UTC. Colours stay away from pipes and where `NO_COLOR` is set.
 | 130 | interrupted; what was done is kept, and the same command goes on from there |
 
 A command that only reads, or changes what is there, fails on a database file that does not exist and makes none.
-`import`, `migrate-jsonl`, `memories add`, `chat` and `demo` make one.
+`import`, `migrate-jsonl`, `memories add`, `chat`, `demo` and `serve` make one.
 """
 
 CONFIGURATION_HEAD = """# Configuration

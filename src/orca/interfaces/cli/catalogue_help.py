@@ -71,4 +71,10 @@ CHINESE: dict[str, str] = {
     "List sub-agent runs, of one conversation with --session and of all without.": "列出子代理的运行；给出 --session 时只列该会话的。",
     "Show a run: its task, its bounded summary, and its whole trace.": "显示一次运行：任务、限长的摘要和完整过程。",
     "The run's number.": "运行的编号。",
+    "Show the memory in a browser, and serve its REST API. Ctrl-C stops it.": "在浏览器中查看记忆，并提供 REST API。按 Ctrl-C 停止。",
+    "Only this machine can connect, unless --host names another address; that takes a --token.": "只有本机可以连接，除非用 --host 给出别的地址；那时必须给出 --token。",
+    "The address to listen at.": "监听的地址。",
+    "The port; 0 takes any that is free.": "端口；0 表示任选一个空闲端口。",
+    "The access token; needed at any address but loopback.": "访问令牌；监听回环以外的地址时必须给出。",
+    "Another name that the server goes by.": "服务器的另一个名称。",
 }

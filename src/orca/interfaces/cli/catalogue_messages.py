@@ -137,6 +137,8 @@ CHINESE: dict[str, str] = {
     "timed_out": "超时",
     "import": "导入",
     "subagent": "子代理",
+    "Orca is at {address}; Ctrl-C stops it": "Orca 在 {address}；按 Ctrl-C 停止",
+    "the Web UI is not installed; run: pip install 'orca-agent[web]'": "未安装 Web 界面；请运行：pip install 'orca-agent[web]'",
 }
 
 USAGE: dict[str, str] = {

@@ -26,6 +26,7 @@ from orca.interfaces.cli import (
     output,
     recalling,
     runs,
+    serve,
     sessions,
 )
 from orca.interfaces.cli.help import OrcaHelpGroup
@@ -161,7 +162,7 @@ def _root(
     pass
 
 
-for _module in (demo, importing, recalling, chat, memories, sessions, runs, health, archive):
+for _module in (demo, importing, recalling, chat, memories, sessions, runs, health, archive, serve):
     _module.register(app)
 
 

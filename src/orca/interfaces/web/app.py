@@ -11,6 +11,8 @@ from orca.agent.llm_agent import LLMAgent
 from orca.config import Settings
 from orca.interfaces.web import pages, problems
 from orca.interfaces.web.access import Access
+from orca.interfaces.web.api import routes
+from orca.interfaces.web.changes import Changes
 from orca.interfaces.web.guard import Guard
 from orca.interfaces.web.limits import Limits
 from orca.interfaces.web.rendering import HERE
@@ -49,7 +51,14 @@ def create_app(
     """
     access = Access(host=host, port=port, token=token, allowed_hosts=allowed_hosts)
     app = FastAPI(title="Orca", openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.orca = WebState(memory=memory, access=access, agent=agent, settings=settings or Settings())
+    app.state.orca = WebState(
+        memory=memory,
+        access=access,
+        changes=Changes(memory),
+        agent=agent,
+        settings=settings or Settings(),
+    )
+    app.include_router(routes.router)
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     problems.install(app)

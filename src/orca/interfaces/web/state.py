@@ -11,6 +11,7 @@ from starlette.requests import Request
 from orca.agent.llm_agent import LLMAgent
 from orca.config import Settings
 from orca.interfaces.web.access import Access, Visitor
+from orca.interfaces.web.changes import Changes
 from orca.memory.manager import MemoryManager
 from orca.types import Scope
 
@@ -26,6 +27,7 @@ class WebState:
 
     memory: MemoryManager
     access: Access
+    changes: Changes
     settings: Settings = field(default_factory=Settings)
     agent: LLMAgent | None = None
 
