@@ -203,3 +203,24 @@ def test_thinking_and_quotes_are_no_part_of_a_summary(reply: str) -> None:
 def test_the_cap_holds_for_anything(reply: str) -> None:
     assert length_units(capped(reply)) <= MAX_SUMMARY_UNITS
     assert len(capped(reply)) <= MAX_SUMMARY_UNITS * 12
+
+
+def test_a_summary_carries_the_time_of_its_turn(making: Making) -> None:
+    turn = making.say(("user", "Where is the office?"), ("assistant", "In Oslo, at 4 Main Street."))
+    making.clock.advance(3600)
+    making.summarizer().handle(making.claim())
+    assert making.summaries()[0].created_at == turn[-1].timestamp
+
+
+def test_small_talk_leaves_no_summary(making: Making) -> None:
+    making.say(("user", "谢谢你这两个月的陪伴。"), ("assistant", "能和你一起做出来，我很高兴。"))
+    making.summarizer().handle(making.claim())
+    assert making.summaries() == []
+    assert making.store.jobs.pending(["summarize"]) == 0
+
+
+def test_a_pronoun_is_understood_from_the_turn_before(making: Making) -> None:
+    making.say(("user", "我妹妹五月十六号结婚"), ("assistant", "恭喜你妹妹！"))
+    making.say(("user", "莲子羹换成杏仁茶，她对莲子过敏。"), ("assistant", "好的，换成杏仁茶。"))
+    making.summarizer().handle(making.claim())
+    assert making.memories() == ["用户妹妹五月十六号结婚", "用户妹妹对莲子过敏"]

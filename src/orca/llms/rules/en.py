@@ -16,7 +16,7 @@ from orca.llms.rules.base import (
     first_finding,
     key,
 )
-from orca.llms.rules.en_life import LIFE_RULES, dangles
+from orca.llms.rules.en_life import LIFE_RULES, NAME, dangles
 from orca.llms.rules.en_words import (
     ADVERBS,
     AFTERWARDS,
@@ -229,6 +229,9 @@ _OPEN_ENDED = re.compile(
     r"\b(?:want|would|will|could|can|may|might|should|must|need|hope|plan|going to|gonna|decided|like to|love to|let's|try|used to)\b|'ll\b|'d\b",
     re.IGNORECASE,
 )
+_THIRD_TWICE = re.compile(
+    rf"(?P<who>(?i:my) {RELATIVE}(?: {NAME})?|{NAME}) (?P<one>[^?;]{{3,60}}?) and (?P<two>(?:lives|works|is|has|likes|loves|hates|doesn't|does not|moved|joined)\b.+)"
+)
 _ADVERB_FIRST = re.compile(r"^(?:also|now|currently|still|really|usually)\s+", re.IGNORECASE)
 
 
@@ -249,6 +252,10 @@ def find_statements(clause: str, *, subject: str | None) -> list[Finding]:
         others = [] if twice else find_statements(text[cut.end() :], subject="I")
         if first is not None and others:
             return [finding for finding in (first, *others) if not dangles(finding)]
+    if (third := _THIRD_TWICE.match(text)) is not None:
+        found = [first_finding(_RULES, f"{third['who']} {third[part]}") for part in ("one", "two")]
+        if all(found):
+            return [finding for finding in found if finding is not None]
     finding = first_finding(_RULES, text)
     return [finding] if finding is not None and not dangles(finding) else []
 

@@ -33,7 +33,7 @@ _NEVER_NAMES = frozenset(
     thanks hello hi hey team nature life love everything something nothing anything each neither both mine yours maybe also just still please dear european asian african
     jamaican cuban egyptian ukrainian czech hungarian romanian taiwanese singaporean malaysian indonesian filipino pakistani iranian israeli nigerian kenyan""".split()
 )
-_NAME = r"(?-i:[A-Z][a-z]{1,14}(?: [A-Z][a-z'-]{1,20})?)"
+NAME = r"(?-i:[A-Z][a-z]{1,14}(?: [A-Z][a-z'-]{1,20})?)"
 _CONDITION = (
     r"(?:(?:mild|severe|chronic|bad|terrible|type [12]|seasonal|high-functioning|a mild case of) )*(?:asthma|diabetes|adhd|autism|epilepsy|migraines?|"
     r"arthritis|hypertension|high blood pressure|low blood pressure|high cholesterol|an(?:a)?emia|insomnia|eczema|psoriasis|c(?:o)?eliac(?: disease)?|ibs|"
@@ -88,13 +88,13 @@ def _meeting(match: re.Match[str]) -> Finding | None:
 def _somebody(predicate: str, template: str, *, slot: str, value: str | None = None) -> tuple[Rule, ...]:
     """Return rules for a named person, alone and with the user's relation to them in front."""
     return (
-        rule(rf"(?P<w>{_NAME}) (?:now |currently |still |also )?{predicate}", "{w} " + template, "fact", slot=f"{slot}:{{w}}{':{v}' if value else ''}", value=value, accept=_names_somebody, confidence=LOOSE_CONFIDENCE),
-        rule(rf"my (?P<r>{RELATIVE}),? (?P<w>{_NAME}),? (?:now |currently |still |also )?{predicate}", "The user's {r} {w} " + template, "fact", slot=f"{slot}:{{r}} {{w}}{':{v}' if value else ''}", value=value, accept=_names_somebody),
+        rule(rf"(?P<w>{NAME}) (?:now |currently |still |also )?{predicate}", "{w} " + template, "fact", slot=f"{slot}:{{w}}{':{v}' if value else ''}", value=value, accept=_names_somebody, confidence=LOOSE_CONFIDENCE),
+        rule(rf"my (?P<r>{RELATIVE}),? (?P<w>{NAME}),? (?:now |currently |still |also )?{predicate}", "The user's {r} {w} " + template, "fact", slot=f"{slot}:{{r}} {{w}}{':{v}' if value else ''}", value=value, accept=_names_somebody),
     )  # fmt: skip
 
 
 LIFE_RULES: tuple[Rule, ...] = (
-    rule(rf"(?:i'm|i am|this is) (?P<v>{_NAME})(?: here)?[\s!.]*$", "The user's name is {v}", "fact", slot="name", confidence=LOOSE_CONFIDENCE, accept=_is_name),
+    rule(rf"(?:i'm|i am|this is) (?P<v>{NAME})(?: here)?[\s!.]*$", "The user's name is {v}", "fact", slot="name", confidence=LOOSE_CONFIDENCE, accept=_is_name),
     # health
     rule(rf"i (?:also |still )?(?:have|suffer from|live with|have got|'ve got) (?P<v>{_CONDITION}){AFTERWARDS}{TAIL}", "The user has {v}", "fact"),
     rule(rf"(?:i was|i've been|i have been|i got|i was just)(?: \w+ly)? diagnosed with (?P<v>[^?;]{{3,50}}?){TAIL}", "The user was diagnosed with {v}", "fact"),
@@ -113,13 +113,14 @@ LIFE_RULES: tuple[Rule, ...] = (
     *_somebody(rf"is (?:an? )?(?P<v>{DIET}){TAIL}", "is {v}", slot="diet"),
     *_somebody(rf"(?:doesn't|does not) eat (?P<v>(?!much|anything|enough|it\b|that\b)[^?;]{{2,30}}?){STOP}{TAIL}", "does not eat {v}", slot="consumes", value="no"),
     *_somebody(rf"(?P<x>does|handles|leads|is responsible for|is in charge of|takes care of) (?P<v>(?:the |our |all )[\w &/-]{{3,40}}?){AFTERWARDS}{TAIL}", "{x} {v}", slot="duty", value="yes"),
-    rule(rf"(?P<w>{_NAME})'s birthday is (?:on )?(?P<v>[^?;]{{3,30}}?){TAIL}", "{w}'s birthday is {v}", "fact", slot="birthday:{w}", accept=_names_somebody),
+    rule(rf"(?P<w>{NAME})'s birthday is (?:on )?(?P<v>[^?;]{{3,30}}?){TAIL}", "{w}'s birthday is {v}", "fact", slot="birthday:{w}", accept=_names_somebody),
     rule(rf"my (?P<w>{RELATIVE}) (?:really |also )?(?P<x>doesn't eat|does not eat|doesn't drink|can't eat|never eats|eats|drinks) (?!it\b|that\b|this\b|much\b)(?P<v>[^?;]{{2,30}}?){STOP}{TAIL}", "The user's {w} {x} {v}", "fact"),
-    rule(rf"my (?P<w>{RELATIVE}) (?P<v>(?:is (?:getting married|graduating|visiting|coming|turning \d+|due|moving|starting|retiring)|gets married|got married|graduates|turns \d+|was born|arrives|starts (?:school|college|university)|passed away|died|retires)\b[^?;]{{0,40}}?)[\s.!]*$", "The user's {w} {v}", "fact", accept=_dated),
+    rule(rf"my (?P<w>{RELATIVE}(?:,? {NAME},?)?) (?P<v>(?:is (?:getting married|graduating|visiting|coming|turning \d+|due|moving|starting|retiring)|gets married|got married|graduates|turns \d+|was born|arrives|starts (?:school|college|university)|passed away|died|retires)\b[^?;]{{0,40}}?)[\s.!]*$", "The user's {w} {v}", "fact", accept=_dated),
     # money
     rule(rf"(?:the|our|my) (?:total |monthly |yearly |overall |max(?:imum)? |whole )*budget(?: (?:for|of) (?P<w>[\w '-]{{2,40}}?))? (?:is|are|was set (?:to|at)|is set (?:to|at)|is capped at|is limited to|must not exceed|can't exceed|has to stay under|stays under) (?P<v>(?:(?:about|around|at most|under|only|up to|max(?:imum)?|now) )*[^?;\d]{{0,4}}\d[^?;]{{0,30}}?){TAIL}", "The budget for {w} is {v}", "fact", slot="budget:{w}", accept=lambda match: bool(match["w"])),
     rule(rf"(?:the|our|my) (?:total |monthly |yearly |overall |max(?:imum)? )*budget (?:is|was set (?:to|at)|is set (?:to|at)|is capped at|must not exceed|can't exceed|has to stay under) (?P<v>(?:(?:about|around|at most|under|only|up to|now) )*[^?;\d]{{0,4}}\d[^?;]{{0,30}}?){TAIL}", "The user's budget is {v}", "fact", slot="budget"),
     rule(rf"(?:i|we)(?: only)?(?:'ve got| have| have got) a (?:[\w-]+ )?budget of (?P<v>[^?;\d]{{0,4}}\d[^?;]{{0,30}}?){TAIL}", "The user's budget is {v}", "fact", slot="budget"),
+    Rule(re.compile(r"(?P<x>our|the|my) (?P<w>(?:[\w-]+ ){0,2}(?:call|meeting|sync|stand-?up|review|retro|retrospective|check-?in|catch-?up)) (?:is|happens|takes place) (?P<v>(?:on|at|every)\b[^?;]{2,50}?)[\s.!]*$", re.IGNORECASE), _meeting),
     # what the user learns and prepares
     rule(rf"i(?:'m| am)(?: currently| also| now)? (?P<w>learning|teaching myself|training for|preparing for|studying for|saving (?:up )?for) (?!to\b|how\b|about\b|that\b|a lot|more|from|so much){NOT_A_THING}(?P<v>[^?;]{{2,50}}?){STOP}{TAIL}", "The user is {w} {v}", "fact"),
     rule(rf"(?:(?:after|before|once|when) [^?;,]{{3,25}} )?i (?:(?:want|plan|hope|intend) to|'d (?:like|love) to|would (?:like|love) to|'m (?:planning|going) to|am (?:planning|going) to) (?P<w>learn|take up|study)(?: how)?(?P<x> to)? (?!more\b|about\b|it\b|that\b|from\b|a lot){NOT_A_THING}(?P<v>[^?;]{{2,50}}?){STOP}{TAIL}", "The user wants to {w}{x} {v}", "fact"),
@@ -131,12 +132,12 @@ LIFE_RULES: tuple[Rule, ...] = (
     rule(rf"(?:so |and )?(?:please )?(?P<v>(?:don't|do not|never) (?:schedule|book|plan|call|email|e-mail|text|message|disturb|ping|send me)\b(?! it\b| that\b| this\b| them\b)[^?;]{{3,70}}?){TAIL}", "The user asks: {v}", "preference", confidence=LOOSE_CONFIDENCE, accept=lambda match: not re.search(r"\b(?:then|yet|now|today|there)[\s.!]*$", match["v"], re.IGNORECASE)),
     rule(r"(?P<v>tomorrow|tonight|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|next week|this weekend|next month) (?:i'm|i am) (?P<w>(?:travelling|traveling|flying|moving|visiting|working|meeting|leaving|starting|having|seeing|going|taking)\b[^?;]{0,40}?)[\s.!]*$", "The user is {w} {v}", "fact"),
     # the name of somebody, told in passing
-    rule(rf"(?:[^?;]*\s)?my (?P<w>{RELATIVE}),? (?P<v>{_NAME})(?:'s)?(?:[\s,][^?;]*)?", "The user's {w} is called {v}", "fact", confidence=LOOSE_CONFIDENCE, accept=_is_name),
+    rule(rf"(?:[^?;]*\s)?my (?P<w>{RELATIVE}),? (?P<v>{NAME})(?:'s)?(?:[\s,][^?;]*)?", "The user's {w} is called {v}", "fact", confidence=LOOSE_CONFIDENCE, accept=_is_name),
 )  # fmt: skip
 
 
 _DANGLING = re.compile(
-    r"^(?:to|also|both|either|too|so|there|here|once)$|\b(?:it|this|these|those|them|him|his|hers?|its|they|their)\b|\b(?:to|in|about|of|like|with|for|on|at|doing) that\b|^that\b",
+    r"^(?:to|also|both|either|too|so|there|here|once)$|\b(?:it|this|these|those|them|him|his|hers?|its|they|their)\b|\b(?:to|in|about|of|like|with|for|on|at|do|doing) that\b|^that\b",
     re.IGNORECASE,
 )
 _ANYBODY_KNOWS = r"(?:ocean|sea|beach|mountains?|outdoors|snow|rain|sun|countryside|city|cold|heat|piano|guitar|violin|drums|cello|flute|gym|internet|theat(?:er|re)|cinema|movies|opera|arts|news|wilderness|desert|forest|woods|night sky|stars|moon|holidays|weekends?|summer|winter|spring|autumn|fall)"

@@ -71,9 +71,18 @@ _INTO_THIRD = (
 _REPLACEMENTS = tuple((re.compile(pattern), replacement) for pattern, replacement in _INTO_THIRD)
 
 
+_CONTRACTED = {
+    "im": "i'm", "ive": "i've", "dont": "don't", "cant": "can't", "doesnt": "doesn't", "isnt": "isn't", "wont": "won't", "didnt": "didn't",
+}  # fmt: skip
+_WITHOUT_APOSTROPHE = re.compile(rf"\b(?:{'|'.join(_CONTRACTED)})\b", re.IGNORECASE)
+
+
 def normalised(clause: str) -> str:
-    """Return a clause with plain apostrophes and without the words that only open it ("Actually,", "by the way")."""
-    return LEAD.sub("", clause.replace("’", "'").strip()).strip()
+    """Return a clause with its apostrophes, typed or not, and without the words that only open it ("by the way")."""
+    plain = _WITHOUT_APOSTROPHE.sub(
+        lambda match: _CONTRACTED[match.group().lower()], clause.replace("’", "'").strip()
+    )
+    return LEAD.sub("", plain).strip()
 
 
 def third_person(text: str) -> str:

@@ -9,7 +9,7 @@ from orca.llms.rules.en_words import RELATIVE as EN_RELATIVE
 from orca.llms.rules.zh_words import RELATIVE as ZH_RELATIVE
 
 _FEMALE = frozenset(
-    """老婆 妻子 太太 女朋友 女友 未婚妻 女儿 大女儿 小女儿 妈妈 母亲 老妈 妈 姐姐 妹妹 姐 妹 奶奶 外婆 姥姥 阿姨 姑姑 表姐 表妹 堂姐 堂妹 侄女 外甥女 岳母 婆婆 闺蜜
+    """老婆 媳妇 妻子 太太 女朋友 女友 未婚妻 女儿 大女儿 小女儿 妈妈 母亲 老妈 妈 姐姐 妹妹 姐 妹 奶奶 外婆 姥姥 阿姨 姑姑 表姐 表妹 堂姐 堂妹 侄女 外甥女 岳母 婆婆 闺蜜
     wife girlfriend fiancée fiancee daughter mother mom mum sister grandmother grandma aunt niece mother-in-law landlady granddaughter goddaughter ex-wife""".split()
 )
 _MALE = frozenset(

@@ -97,6 +97,7 @@ LIFE_RULES: tuple[Rule, ...] = (
     rule(rf"{ME}(?P<v>{_AILING}){END}", "fact"),
     rule(r"(?:医生|大夫|体检报告|体检)(?:说|建议|让|要求|告诉|提醒|显示)我(?P<v>[^，。？?]{2,30}?)" + END, "fact"),
     rule(rf"{ME}(?:在|要|得|需要)?(?:吃|服用?)(?P<v>[^，吃]{{0,10}}?(?:药|片|胶囊|胰岛素)){END}", "fact", accept=lambda match: bool(re.search(r"每天|长期|一直|在|平时", match.group()))),
+    rule(rf"{_REL}(?:今年|去年|已经|刚)*(?P<v>{_AILING}|退休|怀孕|去世|出国|毕业){END}", "fact"),
     rule(rf"{_REL}(?:有|得了|患有|查出了?|确诊(?:了|为)?)(?P<v>{_CONDITION}){END}", "fact"),
     # food
     rule(rf"{ME}(?:开始|可以|能)(?:重新)?(?P<v>吃(?:鱼|肉|荤|海鲜|鸡蛋|蛋|鱼和蛋|鱼肉)){END}", "preference", slot="diet", accept=lambda match: "开始" in match.group() or "现在" in match.group()),
@@ -119,7 +120,7 @@ LIFE_RULES: tuple[Rule, ...] = (
     _somebody(r"负责(?P<v>(?!的|任|这|那)[^，]{2,15}?)", slot="duty", value="yes"),
     rule(rf"{ME}负责(?P<v>(?!的|任|人|这|那)[^，]{{2,20}}?){END}", "fact", confidence=LOOSE_CONFIDENCE),
     # money
-    Rule(re.compile(rf"(?:我们?的?)?(?:预算(?:方面|的话)?[，,：:]\s*)(?P<w>[^，,。]{{0,12}}?)(?:每个?月|一个月|每年|一年|总共|一共|每人|每次)?(?:最好)?(?:不要|不能|不得|别|不|最多|控制在|大概|大约|是|在)*(?:超过)?\s*(?P<v>{_AMOUNT}){END}"), _budget),
+    Rule(re.compile(rf"(?:我们?的?)?(?:预算(?:方面|的话)?[，,：:]\s*)(?P<w>[^，,。]{{0,12}}?)(?:每个?月|一个月|每年|一年|总共|一共|每人|每次)?(?:最好)?(?:不要|不能|不得|别|不|最多|控制在|大概|大约|是|在)*(?:超过)?\s*(?P<v>{_AMOUNT})(?:[，,][^。]{{0,20}})?{END}"), _budget),
     Rule(re.compile(rf"(?:我们|我|这次|本次)?(?:的)?(?P<w>[^，,。我你他她]{{0,10}}?)(?:的)?预算(?:现在|一共|总共|大概|大约|每月|每个月|每人|最多|不能|不要|不|只有|有|就|是|为|在|控制在|上限|降到|涨到|加到|改成|改到|调到|超过|了|：|:)+\s*(?P<v>{_AMOUNT})(?:每个?月|一个月|每人)?{END}"), _budget),
     # work: names of projects, what was chosen, when things are
     rule(r"(?:我们?的?|这个)?(?P<w>[^，我他她你]{0,6}?(?:项目|应用|产品|公司|团队|游戏|小程序|网站|店|工作室|乐队|频道|公众号))(?:的名字|名字|名)?(?:就|也)?(?:叫做?|名叫|名为|起名叫?)\s*(?P<v>[^，什啥]{1,25}?)" + END, "project", slot="name:{w}"),
