@@ -155,6 +155,23 @@ class Browser:
             ),
         )
 
+    def position_on(self, *, scope: Scope, moment: datetime) -> int:
+        """Return the position before the session's first message at or after ``moment``, for ``timeline(after=)``.
+
+        Messages are taken to be in order of time, which lets it read a few rows of any number. Where a clock
+        stepped back, it finds a message near that place.
+        """
+        newest = self._store.browse.messages(scope=scope, limit=1)
+        low, high = 0, newest[-1].position if newest else 0
+        while low < high:
+            middle = (low + high) // 2
+            row = self._store.browse.messages(scope=scope, limit=1, after=middle)[0]
+            if row.timestamp is not None and row.timestamp < moment:
+                low = row.position
+            else:
+                high = middle
+        return low
+
     def _around(self, scope: Scope, id: int, limit: int) -> Page[Message]:
         message = self._store.messages.get(id, scope=scope)
         if message.session != scope.session:

@@ -12,6 +12,7 @@ from orca.health import Report, Status
 from orca.memory.browser import Browser
 from orca.memory.context import ContextBuilder
 from orca.memory.curator import Curator
+from orca.memory.lab import RecallLab
 from orca.memory.recaller import Recaller
 from orca.memory.recorder import Recorder, as_message
 from orca.memory.runs import Runs
@@ -59,6 +60,7 @@ class MemoryManager:
         """Join the parts; ``orca.wiring`` makes them."""
         self._store = store
         self.browse = Browser(store, upkeep)
+        self.lab = RecallLab(recaller, builder, budget)
         self._recorder = recorder
         self._recaller = recaller
         self._builder = builder

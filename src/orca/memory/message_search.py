@@ -50,15 +50,16 @@ class MessageSearch:
         scope: Scope,
         limit: int,
         across_sessions: bool = True,
+        keywords: bool = True,
     ) -> list[Hit]:
         """Return the best ``limit`` messages, best first; none for a limit below 1 or a blank query.
 
         ``query_vector`` is the query's unit vector float32 ``[dimensions]``; without it keywords serve alone.
-        A hit may come in without a match of its own, for the turns around it.
+        Without ``keywords`` the vectors do. A hit may come in without a match of its own, for the turns around it.
         """
         if limit < 1:
             return []
-        terms = query_terms(query)
+        terms = query_terms(query) if keywords else []
         keyword, near = self._lanes(terms, query_vector, scope, limit=limit, across_sessions=across_sessions)
         rows, near = self._expand(keyword, near, query_vector, scope, limit=limit)
         if not len(rows.ids):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from orca.memory.message_search import MessageSearch
 from orca.memory.query_embedding import QueryEmbedder
 from orca.memory.record_search import RecordSearch, record_hit
 from orca.memory.recorder import Recorder
+from orca.memory.retrieval_constants import LANES, SearchLane
 from orca.memory.working import select_window
 from orca.protocols import Clock, Store, TokenCounter
 from orca.types import Correction, Hit, Lane, Memory, Message, Recall, Scope, Summary
@@ -97,17 +98,33 @@ class Recaller:
             degraded=self._degraded(reason),
         )
 
-    def for_prompt(self, *, scope: Scope, query: str | None, token_budget: int) -> Recall:
-        """Return the candidates for a prompt of at most ``token_budget`` tokens."""
-        vector, reason = self._vector(query)
+    def for_prompt(
+        self,
+        *,
+        scope: Scope,
+        query: str | None,
+        token_budget: int,
+        lanes: Collection[SearchLane] = LANES,
+        trial: bool = False,
+    ) -> Recall:
+        """Return the candidates for a prompt of at most ``token_budget`` tokens.
+
+        ``lanes`` are those that search; one that is left out is as good as missing. A ``trial`` counts no access.
+        """
+        vector, reason = self._vector(query) if "dense" in lanes else (None, "the dense lane is turned off")
+        keywords = "keyword" in lanes
         working = self._newest(scope, token_budget)
-        long_term = self._with_pinned(scope, self._memories(scope, query, vector, LONG_TERM_ITEMS))
-        self._touch(long_term, scope)
-        hits = self._messages.search(query, vector, scope=scope, limit=PROMPT_MESSAGES) if query else []
+        found = self._memories(scope, query, vector, LONG_TERM_ITEMS, keywords=keywords)
+        long_term = self._with_pinned(scope, found)
+        if not trial:
+            self._touch(long_term, scope)
+        hits = []
+        if query:
+            hits = self._messages.search(query, vector, scope=scope, limit=PROMPT_MESSAGES, keywords=keywords)
         shown = [message.id for message in working if message.id is not None] + [hit.id for hit in hits]
         return Recall(
             working=tuple(working),
-            short_term=tuple(self._summaries(scope, query, vector, SHORT_TERM_ITEMS)),
+            short_term=tuple(self._summaries(scope, query, vector, SHORT_TERM_ITEMS, keywords=keywords)),
             long_term=tuple(long_term),
             messages=tuple(hits),
             corrections=tuple(self._corrections(shown, scope)),
@@ -145,12 +162,20 @@ class Recaller:
         return opening + rows
 
     def _summaries(
-        self, scope: Scope, query: str | None, vector: np.ndarray | None, max_items: int
+        self,
+        scope: Scope,
+        query: str | None,
+        vector: np.ndarray | None,
+        max_items: int,
+        *,
+        keywords: bool = True,
     ) -> list[Hit]:
         _check_limit("max_items", max_items)
         hits: list[Hit] = []
         if query and query.strip():
-            hits = self._records.search("summary", query, vector, scope=scope, limit=max_items)
+            hits = self._records.search(
+                "summary", query, vector, scope=scope, limit=max_items, keywords=keywords
+            )
         if vector is not None:
             return hits
         recent = self._store.summaries.recent(scope=scope, limit=max_items)
@@ -159,12 +184,20 @@ class Recaller:
         )
 
     def _memories(
-        self, scope: Scope, query: str | None, vector: np.ndarray | None, max_items: int
+        self,
+        scope: Scope,
+        query: str | None,
+        vector: np.ndarray | None,
+        max_items: int,
+        *,
+        keywords: bool = True,
     ) -> list[Hit]:
         _check_limit("max_items", max_items)
         hits: list[Hit] = []
         if query and query.strip():
-            hits = self._records.search("memory", query, vector, scope=scope, limit=max_items)
+            hits = self._records.search(
+                "memory", query, vector, scope=scope, limit=max_items, keywords=keywords
+            )
         if vector is not None:
             return hits
         return _filled(

@@ -48,18 +48,19 @@ class RecordSearch:
         *,
         scope: Scope,
         limit: int,
+        keywords: bool = True,
     ) -> list[Hit]:
         """Return the best ``limit`` hits, best first; none for a limit below 1 or where neither lane finds a row.
 
         A memory whose time is over is not found.
-        ``query_vector`` is the query's unit vector float32 ``[dimensions]``; without it keywords serve alone.
-        Each hit's ``relevance`` says whether it should enter a prompt unasked.
+        ``query_vector`` is the query's unit vector float32 ``[dimensions]``; without it keywords serve alone,
+        without ``keywords`` the vectors. Each hit's ``relevance`` says whether it should enter a prompt unasked.
         """
         if limit < 1:
             return []
         width = max(CANDIDATES, limit)
         facet = self._store.summaries if record == "summary" else self._store.memories
-        terms = query_terms(query)
+        terms = query_terms(query) if keywords else []
         keyword = facet.search(terms, scope=scope, limit=width) if terms else KeywordResult()
         near: list[tuple[int, float]] = []
         if query_vector is not None and self._store.vectors.available:

@@ -6,6 +6,13 @@ is any@10, the share of questions with an evidence turn among the first ten; hal
 
 from __future__ import annotations
 
+from typing import Literal
+
+SearchLane = Literal["dense", "keyword"]
+
+LANES: tuple[SearchLane, ...] = ("dense", "keyword")
+"""The lanes of every search; a trial may turn some of them off."""
+
 CANDIDATES = 1_000
 """Rows that each lane may bring in, so that the work of a search is bounded whatever the size of the store."""
 
