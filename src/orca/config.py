@@ -80,6 +80,12 @@ class Settings:
         return self._key_for(self.llm.base_url, self.llm.api_key)
 
     @property
+    def embedding_host(self) -> str:
+        """Who answers at ``embedding.base_url``: SiliconFlow by its name, others by their host."""
+        host = urlsplit(self.embedding.base_url).hostname or ""
+        return "siliconflow" if _is_siliconflow(host) else host
+
+    @property
     def embedding_provider(self) -> Literal["api", "local", "off"]:
         """What ``embedding.provider`` comes to: the API at ``base_url``, the embedded model, or nothing."""
         if self.embedding.provider in ("siliconflow", "openai"):
@@ -91,8 +97,11 @@ class Settings:
     def _key_for(self, base_url: str, own: Secret | None) -> Secret | None:
         # SiliconFlow's key goes to SiliconFlow, or to a gateway on the user's own network; never to another vendor.
         host = urlsplit(base_url).hostname or ""
-        theirs = any(host == name or host.endswith("." + name) for name in _SILICONFLOW_HOSTS)
-        return own or (self.siliconflow.api_key if theirs or values.is_local_url(base_url) else None)
+        return own or (self.siliconflow.api_key if _is_siliconflow(host) or values.is_local_url(base_url) else None)
+
+
+def _is_siliconflow(host: str) -> bool:
+    return any(host == name or host.endswith("." + name) for name in _SILICONFLOW_HOSTS)
 
 
 def load_settings(*, home: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

@@ -117,6 +117,12 @@ class SQLiteVectors:
                 connection.run("UPDATE embedding_spaces SET current = (id = ?)", (number,))
                 for record in TABLES:
                     _recompute_flags(connection, record, number)
+                # What one model's provider refused or could not do says nothing about the next one.
+                connection.run(
+                    "UPDATE jobs SET run_after = ?, attempts = 0, last_error = NULL"
+                    " WHERE kind = 'embed' AND lease_owner IS NULL",
+                    (now,),
+                )
             for record in TABLES:
                 add_missing_embeddings(connection, record, now=now)
         self._space = (number, space.dimensions)
