@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from typer.testing import CliRunner
 
 from orca.interfaces.cli import i18n
 from orca.interfaces.cli.main import app
+from orca.testing import Reply, Request, ScriptedServer
 
+Answer = Reply | Callable[[Request], Reply | None]
 COMMAND = typer.main.get_command(app)
 
 
@@ -50,6 +53,43 @@ class Orca:
         outcome = self(*words, "--json")
         assert outcome.code == code, outcome.err
         return outcome.json()
+
+
+class Model:
+    """A server whose streamed replies a test puts in line; summaries, which are not streamed, do not take from it."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        self.server = server
+        self.prompts: list[list[dict[str, Any]]] = []
+        """The messages of every streamed request, in the order they came."""
+        self._replies: deque[Answer] = deque()
+        server.otherwise(self._answer)
+
+    def says(self, *replies: Answer) -> None:
+        """Put replies in line; without any the model says ``ok``."""
+        self._replies.extend(replies)
+
+    def _answer(self, request: Request) -> Reply | None:
+        if request.path != "/v1/chat/completions" or not request.body.get("stream"):
+            return None
+        self.prompts.append(request.body["messages"])
+        reply = self._replies.popleft() if self._replies else None
+        return reply(request) if callable(reply) else reply
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    """A model on loopback; ``talking`` makes it the configured one."""
+    with ScriptedServer() as server:
+        yield Model(server)
+
+
+@pytest.fixture
+def talking(model: Model, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """The model that the settings name."""
+    monkeypatch.setenv("ORCA_LLM_BASE_URL", model.server.base_url)
+    monkeypatch.setenv("ORCA_LLM_MODEL", "test-model")
+    return model
 
 
 @pytest.fixture(autouse=True)

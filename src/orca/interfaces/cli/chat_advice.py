@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openai import APIConnectionError, APIStatusError, APITimeoutError
+from openai import APIConnectionError, APIStatusError
 
 from orca.config import Settings
 from orca.errors import (
@@ -11,46 +11,42 @@ from orca.errors import (
     ProviderError,
     ProviderTimeoutError,
     RateLimitError,
-    StoreError,
+    StoreUnavailableError,
 )
 from orca.interfaces.cli.i18n import t
 
 
-def advice(error: OrcaError, settings: Settings) -> str:
-    """Return the error on one line, with what to do about it."""
+def advice(error: OrcaError, settings: Settings, *, chat: bool = True) -> str:
+    """Return the error on one line, with what to do about it; in a chat, that may be a slash command."""
     what = " ".join(str(error).split()).rstrip(".")
-    todo = _todo(error, settings)
-    return f"{what}. {todo}" if todo else what
+    todo = [_todo(error, str(settings.home / "config.toml"))]
+    if chat and isinstance(error, ProviderError) and _may_pass(error):
+        todo.append(t("/retry asks again."))
+    return f"{what}. {' '.join(filter(None, todo))}" if any(todo) else what
 
 
-def _todo(error: OrcaError, settings: Settings) -> str:
-    path = settings.home / "config.toml"
+def _todo(error: OrcaError, path: str) -> str:
+    cause = error.__cause__
+    status = cause.status_code if isinstance(cause, APIStatusError) else None
     if isinstance(error, ContextOverflowError):
         return t("Set [llm] window_tokens in {path} to what the model really has.", path=path)
-    if isinstance(error, StoreError):
+    if isinstance(error, StoreUnavailableError):
         return t("See: orca status")
     if isinstance(error, RateLimitError):
-        if error.retry_after:
-            return t("Type /retry in {n:.0f} s.", n=max(error.retry_after, 1))
-        return t("Wait a little, then type /retry.")
-    if isinstance(error, ProviderError):
-        return _provider(error, path=str(path))
+        return t("Wait {n:.0f} s.", n=max(error.retry_after, 1)) if error.retry_after else t("Wait a little.")
+    if status in (401, 403):
+        return t("Set SILICONFLOW_API_KEY, or api_key in {path}.", path=path)
+    if status == 404 or (isinstance(error, ProviderError) and error.refused):
+        return t("Name another model, or mend [llm] in {path}.", path=path)
+    if isinstance(error, ProviderTimeoutError):
+        return t("[llm] timeout_seconds in {path} says how long to wait.", path=path)
+    if isinstance(cause, APIConnectionError):
+        return t("Is the model server running? Its address is [llm] base_url in {path}.", path=path)
     return ""
 
 
-def _provider(error: ProviderError, *, path: str) -> str:
+def _may_pass(error: ProviderError) -> bool:
+    """Whether the same question may be answered later."""
     cause = error.__cause__
-    if isinstance(cause, APIStatusError):
-        if cause.status_code in (401, 403):
-            return t("Set SILICONFLOW_API_KEY, or api_key in {path}.", path=path)
-        if cause.status_code == 404:
-            return t("Try another /model, or mend [llm] in {path}.", path=path)
-        if cause.status_code >= 500:
-            return t("It is their fault; type /retry.")
-    if isinstance(error, ProviderTimeoutError) or isinstance(cause, APITimeoutError):
-        return t("Type /retry, or raise [llm] timeout_seconds in {path}.", path=path)
-    if isinstance(cause, APIConnectionError):
-        return t("Is the model server running? Mend [llm] base_url in {path}, or type /retry.", path=path)
-    if error.refused:
-        return t("The model does not take this; try another /model.")
-    return t("Type /retry to ask again.")
+    refused = isinstance(cause, APIStatusError) and cause.status_code in (401, 403, 404)
+    return not (error.refused or refused)

@@ -45,12 +45,12 @@ def obey(chat: Conversation, line: str) -> bool:
     name, _, argument = line.strip().partition(" ")
     command = COMMANDS.get(ALIASES.get(name, name))
     if command is None:
-        chat.cli.note(_unknown(name))
+        chat.cli.prose(_unknown(name))
         return True
     try:
         return command.run(chat, argument.strip())
     except OrcaError as error:
-        chat.cli.note(t("orca: {message}", message=" ".join(str(error).split())))
+        chat.cli.prose(t("orca: {message}", message=" ".join(str(error).split())))
         return True
 
 
@@ -212,7 +212,7 @@ def _help(chat: Conversation, argument: str) -> bool:
     rows = [[f"{name} {command.argument}".strip(), t(command.about)] for name, command in COMMANDS.items()]
     chat.cli.render.table(None, [t("type"), t("to")], rows)
     if sys.stdin.isatty():
-        chat.cli.note(
+        chat.cli.prose(
             t(
                 "Enter sends, Esc Enter begins a new line, pasted lines stay together. Tab completes, ↑ brings back."
                 " Ctrl-C stops an answer, Ctrl-D leaves. A line that begins with a blank is no command, and is not"

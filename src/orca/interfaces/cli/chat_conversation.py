@@ -17,7 +17,6 @@ from orca.interfaces.cli.chat_view import View
 from orca.interfaces.cli.invocation import Cli
 from orca.memory.manager import MemoryManager
 from orca.types import Context, Scope
-from orca.values import is_local_url
 from orca.wiring import open_agent
 
 
@@ -99,12 +98,6 @@ class Conversation:
         if isinstance(last, TurnFinished | TurnFailed):
             return last
         raise RuntimeError(f"a turn ended with {last!r}")
-
-
-def has_model(settings: Settings) -> bool:
-    """Whether there is a model to talk to, and a key where its address wants one."""
-    reachable = settings.llm_key is not None or is_local_url(settings.llm.base_url)
-    return settings.llm.model is not None and reachable
 
 
 @contextmanager

@@ -42,10 +42,14 @@ class PrivateHistory(History):
         if len(lines) > 2 * KEPT:
             self._write("\n".join(lines[-KEPT:]) + "\n", os.O_TRUNC)
 
-    def store_string(self, string: str) -> None:
-        """Keep an input."""
+    def append_string(self, string: str) -> None:
+        """Keep an input, unless it begins with a blank."""
         if not string[:1].isspace():
-            self._write(json.dumps(string, ensure_ascii=False) + "\n", os.O_APPEND)
+            super().append_string(string)
+
+    def store_string(self, string: str) -> None:
+        """Write an input to the file."""
+        self._write(json.dumps(string, ensure_ascii=False) + "\n", os.O_APPEND)
 
     def _write(self, text: str, how: int) -> None:
         try:

@@ -19,12 +19,12 @@ from orca.errors import OrcaError
 from orca.interfaces.cli.chat_advice import advice
 from orca.interfaces.cli.chat_commands import RETRY, arrive, obey, offers
 from orca.interfaces.cli.chat_confirm import Confirmer
-from orca.interfaces.cli.chat_conversation import Conversation, has_model
+from orca.interfaces.cli.chat_conversation import Conversation
 from orca.interfaces.cli.chat_input import LineReader, PromptReader, Reader
 from orca.interfaces.cli.chat_terminal import is_terminal
 from orca.interfaces.cli.chat_view import LiveView, PlainView, View
 from orca.interfaces.cli.i18n import t
-from orca.interfaces.cli.invocation import Cli
+from orca.interfaces.cli.invocation import Cli, has_model
 from orca.memory.manager import MemoryManager
 from orca.memory.ranking import best_hits
 from orca.text.normalize import clean
@@ -84,12 +84,12 @@ def _once(chat: Conversation, text: str, *, terminal: bool) -> int:
             said: dict[str, Any] = {"text": None, "usage": None, "context": None, "runs": []}
             return cli.finish({**said, "message": message, "hits": hits, "degraded": degraded, "model": None})
         cli.render.answer(hits, degraded)
-        cli.note(_without_model(chat.settings))
+        cli.prose(_without_model(chat.settings))
         return 0
     view: View = _live() if terminal else PlainView(quiet=cli.json)
     ended = chat.turn(chat.agent, text, view)
     if isinstance(ended, TurnFailed):
-        message_ = advice(ended.error, chat.settings)
+        message_ = advice(ended.error, chat.settings, chat=False)
         cli.note(t("orca: {message}", message=message_))
         if cli.json:
             error = {"type": type(ended.error).__name__, "message": message_, "partial": ended.partial}
@@ -129,7 +129,7 @@ def answer(memory: MemoryManager, scope: Scope, text: str) -> tuple[Message, lis
 def _greet(chat: Conversation) -> None:
     arrive(chat)
     if chat.agent is None:
-        chat.cli.note(_without_model(chat.settings))
+        chat.cli.prose(_without_model(chat.settings))
     else:
         chat.cli.note(t("Talking to {name}. /help lists what can be typed.", name=chat.agent.model.name))
 
@@ -181,18 +181,18 @@ def _answered(chat: Conversation, text: str | None, *, terminal: bool) -> None:
             chat.context = None
             cli.render.answer(hits, degraded)
     except OrcaError as error:
-        cli.note(t("orca: {message}", message=advice(error, chat.settings)))
+        cli.prose(t("orca: {message}", message=advice(error, chat.settings)))
     except KeyboardInterrupt:
         if not terminal:
             raise
-        cli.note(t("Stopped. What was said so far is kept; /retry or a new message goes on."))
+        cli.note(t("Stopped. What was said so far is kept."))
 
 
 def _model_answers(chat: Conversation, agent: LLMAgent, text: str | None, *, terminal: bool) -> None:
     view: View = _live() if terminal else PlainView()
     ended = chat.turn(agent, text, view)
     if isinstance(ended, TurnFailed):
-        chat.cli.note(t("orca: {message}", message=advice(ended.error, chat.settings)))
+        chat.cli.prose(t("orca: {message}", message=advice(ended.error, chat.settings)))
         return
     result = ended.result
     if not result.text.strip():
@@ -232,7 +232,7 @@ def _leave(chat: Conversation) -> None:
         for scope in chat.spoken.values():
             chat.memory.end_session(scope=scope)
     except OrcaError as error:
-        chat.cli.note(t("orca: {message}", message=advice(error, chat.settings)))
+        chat.cli.prose(t("orca: {message}", message=advice(error, chat.settings)))
     except KeyboardInterrupt:
         chat.cli.note(t("Left. What was said is kept; the rest is made up when the chat goes on."))
     last = chat.scope.session if chat.scope.session in chat.spoken else next(reversed(chat.spoken))

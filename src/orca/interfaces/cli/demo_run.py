@@ -11,21 +11,21 @@ import shlex
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orca.config import Settings
-from orca.errors import ConflictError, StoreError
+from orca.errors import ConfigError, ConflictError, StoreError
 from orca.health import Status
 from orca.importers import import_files
 from orca.interfaces.cli import demo_view
 from orca.interfaces.cli.i18n import t
-from orca.interfaces.cli.invocation import Cli
+from orca.interfaces.cli.invocation import Cli, has_model
 from orca.interfaces.cli.waiting import wait_for_jobs
 from orca.memory.ranking import best_hits
-from orca.sections import EmbeddingSettings
+from orca.sections import AgentSettings, EmbeddingSettings
 from orca.types import (
     Context,
     Hit,
@@ -46,6 +46,9 @@ LIMIT = 10
 
 WINDOW_TOKENS = 2048
 """A small window for the prompt that is shown: large enough for every tier, small enough to see what is left out."""
+
+DEMO_EMBEDDING = EmbeddingSettings(provider="local")
+"""The demo embeds without a key or a network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,7 @@ def run(cli: Cli) -> int:
     db = (cli.options.db and cli.url) or str(Path(tempfile.mkdtemp(prefix="orca-demo-")) / "demo.db")
     if is_file_url(db) and Path(db).exists():
         raise ConflictError(t("{path} exists already; the demo wants a fresh file", path=db))
-    settings = Settings(embedding=EmbeddingSettings(provider="local"))
+    settings = Settings(embedding=DEMO_EMBEDDING)
     with cli.memory(create=True, url=db, settings=settings) as memory:
         _load(cli, memory)
         pending = wait_for_jobs(cli, memory)
@@ -106,7 +109,47 @@ def run(cli: Cli) -> int:
     if cli.json:
         return cli.finish(_document(facts), code)
     demo_view.show(cli.render, facts)
-    return code
+    return code or _talk(cli, facts)
+
+
+def _talk(cli: Cli, facts: Facts) -> int:
+    """Go on in a chat over the demo's memory where there is a model and a person; else say what it takes."""
+    try:
+        settings = cli.settings
+    except ConfigError as error:  # the demo needs no settings; a chat does
+        cli.note(t("orca: {message}", message=error))
+        return 0
+    if not has_model(settings):
+        path = settings.home / "config.toml"
+        cli.note(
+            t("orca chat answers in its own words once a model is named under [llm] in {path}.", path=path)
+        )
+        return 0
+    # The agent and the model's client take over a second to import; the demo without a model needs neither.
+    from orca.interfaces.cli import chat_run, chat_terminal
+
+    if not chat_terminal.is_terminal():
+        return 0
+    settings = replace(settings, embedding=DEMO_EMBEDDING)
+    if not settings.agents and is_file_url(facts.db):
+        settings = _with_coder(settings, Path(facts.db).with_name("workspace"))
+    cli.render.line("")
+    cli.render.line(t("Now talk to it. Ask about anything above."), "bold")
+    scope = cli.scope_of(facts.sessions[-1].id)
+    with cli.memory(create=True, url=facts.db, settings=settings) as memory:
+        return chat_run.run(cli, memory, scope, once=None, settings=settings)
+
+
+def _with_coder(settings: Settings, workspace: Path) -> Settings:
+    """Return settings with a sub-agent that works on files, in a folder beside the demo's database."""
+    if not settings.tools.workspace:
+        workspace.mkdir(exist_ok=True)
+        settings = replace(settings, tools=replace(settings.tools, workspace=str(workspace)))
+    coder = AgentSettings(
+        description=t("writes and mends programs and texts in the workspace"),
+        tools=("list_files", "read_file", "search_files", "write_file"),
+    )
+    return replace(settings, agents={"coder": coder})
 
 
 def questions() -> list[Question]:

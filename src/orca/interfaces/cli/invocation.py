@@ -14,7 +14,7 @@ from orca.config import Settings, load_settings
 from orca.errors import ConfigError, NotFoundError, StoreUnavailableError
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.output import note, print_json
-from orca.values import is_file_url, storage_url
+from orca.values import is_file_url, is_local_url, storage_url
 
 if TYPE_CHECKING:
     from orca.memory.manager import MemoryManager
@@ -123,6 +123,16 @@ class Cli:
     def note(self, text: str) -> None:
         """Say something about the work itself, on standard error."""
         note(text)
+
+    def prose(self, text: str) -> None:
+        """Say more than a line about the work itself, on standard error, broken between words for a terminal."""
+        self.render.prose(text, error=True)
+
+
+def has_model(settings: Settings) -> bool:
+    """Whether there is a model to talk to, and a key where its address wants one."""
+    reachable = settings.llm_key is not None or is_local_url(settings.llm.base_url)
+    return settings.llm.model is not None and reachable
 
 
 def _refuse_stand_in(memory: MemoryManager) -> None:

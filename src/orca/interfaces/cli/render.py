@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orca.health import ImportReport, Report, Status
+from orca.interfaces.cli.help import wrap
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.output import harmless
 from orca.text.parts import plain_text
@@ -41,7 +42,7 @@ BAR = 40
 """Columns of a token bar."""
 
 _SHOWN_ERRORS = 20
-_BEGINNING = 60
+_BEGINNING = 160
 Advance = Callable[[int, int], None]
 
 
@@ -141,12 +142,18 @@ def ledger(built: Context, *, short: bool = False) -> None:
 def ledger_of_turn(built: Context) -> None:
     """Print the ledger with the beginnings of the texts: what entered the prompt, then what was left out."""
     warn_degraded(built.degraded)
-    headings = [t("tier"), t("row"), t("tokens"), t("score"), t("reason"), t("text")]
+    screen = console()
     for title, included in ((t("In the prompt"), True), (t("Left out"), False)):
         items = [item for item in built.items if item.included is included]
-        rows = [[*_ledger_row([item])[:4], item.reason, _beginning(item.text)] for item in items]
-        if rows or included:
-            table(title, headings, rows)
+        if items or included:
+            line(t("{title} ({n})", title=title, n=len(items)), "bold")
+        for item in items:
+            tier, row, tokens, score, mark, reason = _ledger_row([item])
+            figures = [f"{mark} {tier} {row}".rstrip(), t("{n} tokens", n=tokens), score, reason]
+            line("  " + " · ".join(filter(None, figures)), "" if included else "dim")
+            said = Text("    " + _beginning(harmless(item.text)), style="dim")
+            if item.text.strip():
+                screen.print(said, no_wrap=True, overflow="ellipsis")
     token_bar(built)
 
 
@@ -228,11 +235,19 @@ def sessions(found: Sequence[Session]) -> None:
     )
 
 
+def prose(text: str, *, error: bool = False) -> None:
+    """Print a text whose lines break between words; in a pipe they stay as they are."""
+    screen = Console(file=sys.stderr, highlight=False) if error else console()
+    for one in harmless(text).split("\n"):
+        lines = wrap(one, screen.width) if screen.is_terminal and not one.startswith(" ") else [one]
+        screen.print(Text("\n".join(lines)), soft_wrap=True)
+
+
 def messages(found: Sequence[Message | SubAgentMessage]) -> None:
     """Print messages as they were said."""
     for item in found:
         line(f"{_when(item.timestamp)}  {item.name or t(item.role)}", "bold")
-        line(plain_text(item.content) or _calls(item.tool_calls))
+        prose(plain_text(item.content) or _calls(item.tool_calls))
 
 
 def runs(found: Sequence[SubAgentRun]) -> None:
