@@ -174,6 +174,71 @@ NEGATIVE = [
     "", "   ", "你好", "谢谢！", "Hello!", "ok", "？？？", "123", "👍",
 ]  # fmt: skip
 
+SEVERAL = [
+    # what is said, everything that is read in it
+    ("I moved to Berlin last May and work at a bakery called Brot.", ["The user moved to Berlin last May (2025-05) and lives there.", "The user works at a bakery called Brot."]),
+    ("I have two kids and love hiking", ["The user has two kids.", "The user likes hiking."]),
+    ("I want to move to Rome and work there", []),
+    ("Nina is vegan and lives in Oslo", ["Nina is vegan.", "Nina lives in Oslo."]),
+    ("Daniel lives in Lisbon, so he is seven hours behind me.", ["Daniel lives in Lisbon."]),
+    ("Hi, I'm Anna", ["The user's name is Anna."]),
+    ("I'm Sorry", []), ("I'm German", []), ("This is Max, he's so playful", []),
+    ("My grandma is 91, she lives in Porto", ["The user's grandma is 91.", "The user's grandma lives in Porto."]),
+    ("My brother and my cousin visited. He is allergic to cats.", []),
+    ("I don't like gradients, please never suggest them.", ["The user does not like gradients."]),
+    ("Please never do that again.", []), ("Let's use it.", []), ("I love the energy here", []), ("We decided to use that", []), ("我喜欢它的设计", []), ("我们决定用这个", []),
+    ("I have asthma", ["The user has asthma."]), ("My doctor says I should cut down on salt", ["The user's doctor says that they should cut down on salt."]),
+    ("I drink a flat white every morning at nine", ["The user drinks a flat white every morning at nine."]),
+    ("I no longer read mail on weekends", ["The user no longer reads mail on weekends."]),
+    ("i cant eat gluten btw", ["The user does not eat gluten."]),
+    ("The budget for the kitchen is 12k", ["The budget for the kitchen is 12k."]),
+    ("Remember, every small step counts!", []), ("But remember, even small things matter to all", []), ("Remember that book?", []), ("Don't forget to have fun!", []),
+    ("I moved to two games, like The Legend of Zelda", []),
+    ("周会改到星期二下午五点", ["周会改到星期二下午五点"]), ("Our weekly sync is on Tuesday", ["The user's side has their weekly sync on Tuesday."]),
+    ("我叫林晓，在杭州做自由设计师", ["用户叫林晓", "用户在杭州做自由设计师"]),
+    ("我家里有一只猫，叫豆包，对鸡肉过敏，买猫粮的时候也要注意。", ["用户家里有一只猫", "用户的猫叫豆包", "用户的猫对鸡肉过敏"]),
+    ("我有一只猫，但我对猫毛过敏", ["用户有一只猫", "用户对猫毛过敏"]),
+    ("预算方面，服务器每个月不要超过两百块钱。", ["预算：服务器每个月不要超过两百块钱"]),
+    ("医生说我缺铁，所以我现在开始吃鱼了，但还是不吃肉。", ["医生说用户缺铁", "用户现在开始吃鱼了", "用户还是不吃肉"]),
+    ("咖啡也戒了，现在早上喝岩茶。", ["用户戒了咖啡", "用户现在早上喝岩茶"]),
+    ("他烟也戒了", []), ("我妹妹下周三结婚，她对莲子过敏", ["用户妹妹下周三（2026-05-20）结婚", "用户妹妹对莲子过敏"]),
+    ("小李对花生过敏", ["小李对花生过敏"]), ("大家住在附近", []), ("主角住在北京", []),
+    ("我有高血压", ["用户有高血压"]), ("我每周三晚上打羽毛球", ["用户每周三晚上打羽毛球"]),
+    ("下个版本定在七月底", ["下个版本定在七月底"]), ("第一版的截止日期是四月二十号", ["第一版的截止日期是四月二十号"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), SEVERAL)
+def test_a_sentence_gives_each_of_its_facts_and_no_more(text: str, expected: list[str]) -> None:
+    assert contents(text) == expected
+
+
+@pytest.mark.case(25)
+@pytest.mark.parametrize(
+    ("before", "after", "slot"),
+    [
+        ("我只吃素", "我现在开始吃鱼了", "diet"),
+        ("I drink a flat white every morning", "我现在早上喝岩茶", "habit:drink:morning"),
+        ("Let's have our weekly call on Thursdays at 17:00", "周会改到星期二下午五点", "date:weekly meeting"),
+    ],
+)
+def test_a_change_takes_the_slot_of_what_it_changes(before: str, after: str, slot: str) -> None:
+    old, new = (extract_facts(text, said_at=SAID)[0] for text in (before, after))
+    assert (old.slot, new.slot) == (slot, slot)
+    assert old.value != new.value
+
+
+def test_earlier_messages_tell_whom_a_pronoun_means_and_give_no_facts() -> None:
+    def read(text: str, *earlier: str) -> list[str]:
+        return [c.content for c in extract_facts(text, said_at=SAID, earlier=earlier)]
+
+    assert read("她对莲子过敏", "我妹妹要结婚了") == ["用户妹妹对莲子过敏"]
+    assert read("她对莲子过敏", "我妹妹要结婚了", "我妈来帮忙") == []  # either may be meant
+    assert read("她对莲子过敏") == []
+    assert read("She lives in Porto", "My grandma is 91 and I live in Rome") == [
+        "The user's grandma lives in Porto."
+    ]
+
 
 @pytest.mark.parametrize(("text", "content", "kind", "slot", "value"), [*POSITIVE_ZH, *POSITIVE_EN])
 def test_a_statement_becomes_a_fact(

@@ -169,7 +169,8 @@ _RULES = (
 
 _NAMED = re.compile(
     r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}[日号]?)?|\d{1,2}月(?:\d{1,2}[日号]?|底|初|中旬|末)?|\d{1,2}[日号]|"
-    rf"{_ZH_MONTH}月(?:{_ZH_NUMBER}[日号]|底|初|中旬|末)|{_ZH_NUMBER}[日号](?!楼|线|机|店)|\d{1, 2}[:：]\d{2}|"
+    rf"{_ZH_MONTH}月(?:{_ZH_NUMBER}[日号]|底|初|中旬|末)|{_ZH_NUMBER}[日号](?!楼|线|机|店)|"
+    r"\d{1,2}[:：]\d{2}|"
     r"[一二三四五六七八九十\d]{1,3}点|年底|月底|周末|季度|Q[1-4]|"
     rf"\b(?:{_WEEKDAY}|{_MONTH}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b|\b\d{{1,2}}(?:st|nd|rd|th)\b|"
     r"\b\d{1,2}/\d{1,2}\b|\b\d{1,2}\s?(?:am|pm)\b|\bend of\b|\bnoon\b|\bmidnight\b|\bEOD\b|\bweekend\b",

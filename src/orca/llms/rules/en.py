@@ -226,7 +226,7 @@ _SECOND_VERB = re.compile(
 )
 # After these a second verb is not a statement of its own: "I want to move to Rome and work there".
 _OPEN_ENDED = re.compile(
-    r"\b(?:want|would|will|could|can|may|might|should|must|need|hope|plan|going to|gonna|decided|like to|love to|let's|try|used to)\b|'ll\b|'d\b",
+    r"\b(?:want|would|will|could|can|(?-i:may)|might|should|must|need|hope|plan|going to|gonna|decided|like to|love to|let's|try|used to)\b|'ll\b|'d\b",
     re.IGNORECASE,
 )
 _THIRD_TWICE = re.compile(
@@ -267,7 +267,7 @@ def subject_of(clause: str) -> str | None:
 
 _ADVICE = re.compile(r"\b(?:you|your|yourself|we all|everyone)\b|^-", re.IGNORECASE)
 _TO_DO = re.compile(
-    r"^to (?!(?:always|never|only|use|reply|answer|call|respond|write|keep|include|include|avoid|send)\b)",
+    r"^to (?!(?:always|never|only|use|reply|answer|call|respond|write|keep|include|avoid|send)\b)",
     re.IGNORECASE,
 )
 
@@ -278,15 +278,16 @@ def requested(sentence: str) -> str | None:
     "Remember, every step counts!" is advice to somebody, and "Remember that book?" is a question; only what
     states something, or how the assistant should act, is a request.
     """
-    match = EXPLICIT.match(normalised(sentence))
+    said = normalised(sentence)
+    match = EXPLICIT.match(said)
     if not match:
         return None
     wish = match["v"].strip(" ,.:!?")
-    asks = sentence.rstrip().endswith("?") and not _ASKED.match(normalised(sentence))
+    asks = said.endswith("?") and not _ASKED.match(said)
     if len(wish) < 4 or asks or _NOT_TO_REMEMBER.match(wish) or _TO_DO.match(wish):
         return None
     if not _FIRST_PERSON.search(wish):
-        aside = re.search(r"(?:remember|forget),", sentence[: match.start("v") + 1], re.IGNORECASE)
+        aside = re.search(r"(?:remember|forget),", said[: match.start("v") + 1], re.IGNORECASE)
         if aside or len(wish.split()) < 3 or _ADVICE.search(wish):
             return None
     return (

@@ -94,7 +94,7 @@ def _somebody(predicate: str, template: str, *, slot: str, value: str | None = N
 
 
 LIFE_RULES: tuple[Rule, ...] = (
-    rule(rf"(?:i'm|i am|this is) (?P<v>{NAME})(?: here)?[\s!.]*$", "The user's name is {v}", "fact", slot="name", confidence=LOOSE_CONFIDENCE, accept=_is_name),
+    rule(rf"(?:(?:i'm|i am) (?P<v>{NAME})(?: here)?)[\s!.]*$", "The user's name is {v}", "fact", slot="name", confidence=LOOSE_CONFIDENCE, accept=_is_name),
     # health
     rule(rf"i (?:also |still )?(?:have|suffer from|live with|have got|'ve got) (?P<v>{_CONDITION}){AFTERWARDS}{TAIL}", "The user has {v}", "fact"),
     rule(rf"(?:i was|i've been|i have been|i got|i was just)(?: \w+ly)? diagnosed with (?P<v>[^?;]{{3,50}}?){TAIL}", "The user was diagnosed with {v}", "fact"),
@@ -137,7 +137,7 @@ LIFE_RULES: tuple[Rule, ...] = (
 
 
 _DANGLING = re.compile(
-    r"^(?:to|also|both|either|too|so|there|here|once)$|\b(?:it|this|these|those|them|him|his|hers?|its|they|their)\b|\b(?:to|in|about|of|like|with|for|on|at|do|doing) that\b|^that\b",
+    r"^(?:to|also|both|either|too|so|there|here|once)$|\b(?:it|this|these|those|them|him|his|hers?|its|they|their)\b|\b(?:to|in|about|of|like|with|for|on|at|do|doing) that\b|^that\b|\bthat$",
     re.IGNORECASE,
 )
 _ANYBODY_KNOWS = r"(?:ocean|sea|beach|mountains?|outdoors|snow|rain|sun|countryside|city|cold|heat|piano|guitar|violin|drums|cello|flute|gym|internet|theat(?:er|re)|cinema|movies|opera|arts|news|wilderness|desert|forest|woods|night sky|stars|moon|holidays|weekends?|summer|winter|spring|autumn|fall)"
