@@ -259,14 +259,16 @@ class KeywordResult:
     """What a keyword index knows about a query: matches, and the figures BM25 needs.
 
     ``document_frequencies[i]`` is the number of rows of the whole index that contain term i; ``documents`` the
-    number of rows; ``average_length`` their mean number of index terms. ``degraded`` says why the index could
-    not be used, when a plain scan served instead.
+    number of rows; ``average_length`` their mean number of index terms. ``scope_documents`` is the number of rows
+    of the owner or session that was searched, where every one of them that matches is among ``matches``, and 0
+    where the limit cut some off. ``degraded`` says why the index could not be used, when a plain scan served instead.
     """
 
     matches: tuple[KeywordMatch, ...] = ()
     document_frequencies: tuple[int, ...] = ()
     documents: int = 0
     average_length: float = 0.0
+    scope_documents: int = 0
     degraded: str | None = None
 
 

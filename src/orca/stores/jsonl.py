@@ -215,6 +215,7 @@ class JSONLStore:
             document_frequencies=spread,
             documents=len(counts),
             average_length=average,
+            scope_documents=len(wanted) if len(matches) <= limit else 0,
         )
 
     def neighbours(self, message_ids: Sequence[int], *, scope: Scope, radius: int) -> list[Placement]:

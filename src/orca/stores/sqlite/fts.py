@@ -199,12 +199,10 @@ class KeywordIndex:
         ]
         documents, total = self._figures(connection)
         matches: list[KeywordMatch] = []
+        token = (
+            _owner(scope.user, scope.agent) if session is None else _session(scope.user, scope.agent, session)
+        )
         if usable and limit:
-            token = (
-                _owner(scope.user, scope.agent)
-                if session is None
-                else _session(scope.user, scope.agent, session)
-            )
             words = " OR ".join(f'"{terms[index]}"' for index in usable)
             table = self.table
             # Sorted by FTS5's own "rank", the frequencies are worked out for the rows within the limit only. A
@@ -235,6 +233,7 @@ class KeywordIndex:
             document_frequencies=self._document_frequencies(connection, terms),
             documents=documents,
             average_length=total / documents if documents else 0.0,
+            scope_documents=self._scope_documents(connection, token) if len(matches) < limit else 0,
         )
 
     def _figures(self, connection: Connection) -> tuple[int, int]:
@@ -253,6 +252,12 @@ class KeywordIndex:
             raise StoreError(f"the keyword index of {table.table} lacks its newest row")
         rows, terms = text.split(",")
         return int(rows), int(terms)
+
+    def _scope_documents(self, connection: Connection, token: str) -> int:
+        found = connection.value(
+            f"SELECT doc FROM {self.table.keywords}_terms WHERE col = 'scope' AND term = ?", (token,)
+        )
+        return int(found or 0)
 
     def _document_frequencies(self, connection: Connection, terms: Sequence[str]) -> tuple[int, ...]:
         found: dict[str, int] = dict(
@@ -307,6 +312,7 @@ class KeywordIndex:
             document_frequencies=spread,
             documents=len(documents),
             average_length=average,
+            scope_documents=len(documents) if len(matches) <= limit else 0,
             degraded=f"{reason}; the newest {SCAN_ROWS} rows were scanned instead",
         )
 
