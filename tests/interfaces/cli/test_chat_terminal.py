@@ -95,7 +95,7 @@ def test_commands_and_their_arguments_are_completed(orca: Orca, env: dict[str, s
         terminal.type("/forg")
         terminal.wait_for("forget a memory")
         terminal.type("\t ")
-        terminal.wait_for("Only eats plants")
+        terminal.wait_for("plants")
         terminal.type("\t\r")
         terminal.wait_for("Forget “Only eats plants”")
         terminal.type("y\r")
@@ -162,6 +162,7 @@ def test_no_line_of_a_long_answer_is_lost(
         terminal.type("Say much\r")
         terminal.wait_for(FOOTER if columns > 40 else "recalled")
         printed = terminal.text
+        terminal.wait_for(READY)
         terminal.type("\x04")
         terminal.end()
     last = [printed.rfind(f"line {number}:") for number in range(40)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,44 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
     assert "Traceback" not in noise
     [message] = Orca(db).json("sessions", "show", "talk")["messages"]
     assert message["content"] == "I keep bees in the garden."
+
+
+def _stored(db: Path) -> int:
+    """Return how many messages another process has stored so far."""
+    if not db.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM main_messages").fetchone()[0])
+        except sqlite3.OperationalError:  # its tables are not made yet
+            return 0
+
+
+@pytest.mark.case(18)
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_an_interrupted_import_goes_on_with_the_same_command(tmp_path: Path) -> None:
+    lines = 6_000
+    log = tmp_path / "log.jsonl"
+    with log.open("w", encoding="utf-8") as file:
+        for number in range(lines):
+            file.write(json.dumps({"session": "s", "role": "user", "content": f"Line {number} 行"}) + "\n")
+    orca = Orca(tmp_path / "chat.db")
+    words = ["import", str(log), "--db", str(orca.db), "--no-wait"]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen([*ORCA, *words], stderr=subprocess.PIPE, env=env, encoding="utf-8") as process:
+        while not _stored(orca.db):  # the first batch is on disk, and others are to come
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=0.02)
+        process.send_signal(signal.SIGINT)
+        _, noise = process.communicate(timeout=60)
+    before = _stored(orca.db)
+    assert process.returncode == 130, noise
+    assert "the same command goes on from there" in noise
+    assert "Traceback" not in noise
+    assert 0 < before < lines
+    report = orca.run(*words, "--json").json()
+    assert (report["imported"], report["skipped"]) == (lines - before, before)
+    assert _stored(orca.db) == lines
 
 
 def test_the_demo_recalls_its_answers_from_nothing(tmp_path: Path, orca: Orca) -> None:
