@@ -29,6 +29,7 @@ from orca.sections import (
     LLMSettings,
     MCPServerSettings,
     MemorySettings,
+    RerankSettings,
     SiliconFlowSettings,
     StorageSettings,
     TokenSettings,
@@ -56,6 +57,7 @@ class Settings:
     siliconflow: SiliconFlowSettings = field(default_factory=SiliconFlowSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    rerank: RerankSettings = field(default_factory=RerankSettings)
     llm: LLMSettings = field(default_factory=LLMSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
     tokens: TokenSettings = field(default_factory=TokenSettings)
@@ -73,6 +75,11 @@ class Settings:
     def embedding_key(self) -> Secret | None:
         """The key that may be sent to ``embedding.base_url``."""
         return self._key_for(self.embedding.base_url, self.embedding.api_key)
+
+    @property
+    def rerank_key(self) -> Secret | None:
+        """The key that may be sent to ``rerank.base_url``."""
+        return self._key_for(self.rerank.base_url, self.rerank.api_key)
 
     @property
     def llm_key(self) -> Secret | None:
@@ -152,6 +159,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "siliconflow": SiliconFlowSettings,
     "storage": StorageSettings,
     "embedding": EmbeddingSettings,
+    "rerank": RerankSettings,
     "llm": LLMSettings,
     "memory": MemorySettings,
     "tokens": TokenSettings,

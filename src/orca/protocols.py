@@ -76,6 +76,22 @@ class Embedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Judges how well texts answer a query by reading both together, which costs far more than comparing vectors."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    def rerank(self, query: str, documents: Sequence[str]) -> np.ndarray:
+        """Return float64 ``[n]`` in [0, 1], in the order given, NaN for a text without a score.
+
+        Takes any number of texts and splits them as the provider needs. Raises ``ProviderError``.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """A chat model's reply to ``complete``."""

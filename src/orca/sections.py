@@ -76,6 +76,29 @@ class EmbeddingSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RerankSettings:
+    """``[rerank]``: a model that orders the best hits anew. Without ``model`` there is none."""
+
+    base_url: str = field(
+        default=SILICONFLOW_URL,
+        metadata=_key(values.base_url(), "Address of an API that has `/rerank`."),
+    )
+    model: str | None = field(
+        default=None,
+        metadata=_key(
+            values.text(),
+            "The model's name there, such as `BAAI/bge-reranker-v2-m3`; absent: hits stay as found.",
+        ),
+    )
+    api_key: Secret | None = field(
+        default=None, metadata=_key(values.secret(), "Key for `base_url`, where it is not SiliconFlow's.")
+    )
+    timeout_seconds: float = field(
+        default=5.0, metadata=_key(values.number(0, 600), "How long one request may take.")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LLMSettings:
     """``[llm]``: the model for chat, summaries and extraction. Without ``model`` these work by rule."""
 

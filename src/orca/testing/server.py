@@ -26,8 +26,8 @@ class Request:
 
     @property
     def texts(self) -> list[str]:
-        """The inputs of an embedding request."""
-        given = self.body["input"]
+        """The inputs of an embedding request, or the documents of a request to rerank."""
+        given = self.body["documents"] if "documents" in self.body else self.body["input"]
         return [given] if isinstance(given, str) else given
 
 
@@ -55,7 +55,7 @@ class ScriptedServer:
     """An OpenAI-compatible server on loopback, in this process, that does what a test tells it to.
 
     Unscripted, it embeds as ``FakeEmbedder`` does, with SiliconFlow's refusals (more than ``max_inputs`` texts: 413,
-    code 20042; an empty text: 400, code 20015), and answers chats with ``"ok"``. ``script`` puts answers in front of
+    code 20042; an empty text: 400, code 20015), reranks by the same vectors' cosine, and answers chats with ``"ok"``. ``script`` puts answers in front of
     that, one per request; a function may return None to leave a request to the default. ``requests`` records all.
 
     ::
@@ -118,6 +118,13 @@ class ScriptedServer:
             for index, text in enumerate(texts)
         ]
 
+    def results(self, query: str, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the ``results`` of an answer to a request to rerank, best first, to be bent by a script."""
+        asked = fake_vector(query, self.dimensions)
+        scores = [max(0.0, float(asked @ fake_vector(text, self.dimensions))) for text in texts]
+        best = sorted(range(len(texts)), key=lambda index: (-scores[index], index))
+        return [{"index": index, "relevance_score": scores[index]} for index in best]
+
     def answer(self, request: Request) -> Reply:
         """Record a request and return its answer."""
         with self.received:
@@ -145,13 +152,15 @@ class ScriptedServer:
     def _default(self, request: Request) -> Reply:
         if request.method == "POST" and request.path == "/v1/chat/completions":
             return chat_reply("ok")
-        if request.method != "POST" or request.path != "/v1/embeddings":
+        if request.method != "POST" or request.path not in ("/v1/embeddings", "/v1/rerank"):
             return Reply({"error": {"message": f"no such path: {request.path}"}}, status=404)
         texts = request.texts
         if len(texts) > self.max_inputs:
             return Reply({"code": 20042, "message": f"at most {self.max_inputs} inputs"}, status=413)
         if not texts or not all(texts):
             return Reply({"code": 20015, "message": "empty input"}, status=400)
+        if request.path == "/v1/rerank":
+            return Reply({"id": "rerank-1", "results": self.results(request.body["query"], texts)})
         return Reply({"object": "list", "model": request.body.get("model"), "data": self.items(texts)})
 
 
