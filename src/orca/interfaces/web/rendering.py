@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from orca.interfaces.web.formatting import FILTERS, GLOBALS
 from orca.interfaces.web.guard import CSRF_FIELD, cookie_attributes
 from orca.interfaces.web.i18n import LANGUAGE_COOKIE, LANGUAGES, language_of, translator
 from orca.interfaces.web.keys import session_key
+from orca.interfaces.web.notices import notice_of
 from orca.interfaces.web.state import state_of, visitor_of
 
 HERE = Path(__file__).parent
 LANGUAGE_SECONDS = 365 * 24 * 3600
 
-NAVIGATION = (("/", "Overview"),)
-"""Path and name of each page in the main navigation."""
+THEME_COOKIE = "orca_theme"
+THEMES = ("auto", "light", "dark")
+
+NAVIGATION = (
+    ("/", "Overview", "o"),
+    ("/sessions", "Sessions", "s"),
+    ("/memories", "Memories", "m"),
+    ("/recall", "Recall lab", "r"),
+    ("/map", "Map", "p"),
+    ("/chat", "Chat", "c"),
+    ("/jobs", "Jobs", "j"),
+    ("/settings", "Settings", "e"),
+)
+"""Path and name of each page in the main navigation, and the key that follows ``g`` to go there."""
 
 
 def _environment() -> Environment:
@@ -33,7 +46,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["session_key"] = session_key
-    environment.filters["iso"] = _iso
+    environment.filters.update(FILTERS)
+    environment.globals.update(GLOBALS)
     return environment
 
 
@@ -43,6 +57,8 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     language = language_of(request, "zh" if state.settings.cli.language == "zh" else "en")
     visitor = visitor_of(request)
     user = request.query_params.get("user") or "default"
+    theme = theme_of(request)
+    t = translator(language)
 
     def link(path: str, **query: Any) -> str:
         """Return a path with its query; the user goes with it where it is not the default one."""
@@ -50,8 +66,18 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         text = urlencode({name: value for name, value in given.items() if value is not None})
         return f"{path}?{text}" if text else path
 
+    def here(**changes: Any) -> str:
+        """Return this page's path with its query, changed by ``changes``; None takes a value away."""
+        query = {**dict(request.query_params), "notice": None, "count": None, **changes}
+        kept = [(name, value) for name, value in query.items() if value is not None]
+        return f"{quote(request.url.path)}?{urlencode(kept)}" if kept else quote(request.url.path)
+
     text = _ENVIRONMENT.get_template(template).render(
-        t=translator(language),
+        t=t,
+        theme=theme,
+        themes=THEMES,
+        here=here,
+        notice=notice_of(request, t),
         lang=language,
         languages=LANGUAGES,
         user=user,
@@ -67,16 +93,30 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     response = HTMLResponse(text, status)
     response.headers["Content-Language"] = language
     response.headers["Vary"] = "Accept-Language, Cookie"
-    if request.query_params.get("lang") == language:
-        cookie = f"{LANGUAGE_COOKIE}={language}"
-        attributes = cookie_attributes(request.url.scheme, seconds=LANGUAGE_SECONDS)
-        response.headers.append("Set-Cookie", cookie + attributes)
+    for name, chosen in ((LANGUAGE_COOKIE, language), (THEME_COOKIE, theme)):
+        if request.query_params.get(name.removeprefix("orca_")) == chosen:
+            attributes = cookie_attributes(request.url.scheme, seconds=LANGUAGE_SECONDS)
+            response.headers.append("Set-Cookie", f"{name}={chosen}{attributes}")
     return response
+
+
+def theme_of(request: Request) -> str:
+    """Return the theme to show: ``?theme=``, else the cookie, else the browser's."""
+    for wanted in (request.query_params.get("theme"), request.cookies.get(THEME_COOKIE)):
+        if wanted in THEMES:
+            return wanted
+    return "auto"
 
 
 def error_page(request: Request, status: int, detail: str) -> Response:
     """Return a page that says what went wrong and what to do."""
-    known = {404: "There is nothing at this address.", 405: "This cannot be done here."}
+    known = {
+        401: "Sign in first.",
+        404: "There is nothing at this address.",
+        405: "This cannot be done here.",
+        500: "The fault is on this side, and the server's log says what it was.",
+        503: "The store cannot be read or written at the moment.",
+    }
     return page(
         request,
         "error.html",
@@ -86,10 +126,6 @@ def error_page(request: Request, status: int, detail: str) -> Response:
         explanation=known.get(status),
         detail=detail,
     )
-
-
-def _iso(moment: datetime | None) -> str:
-    return "" if moment is None else moment.isoformat(timespec="seconds")
 
 
 _ENVIRONMENT = _environment()
