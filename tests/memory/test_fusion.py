@@ -7,10 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from orca.memory.fusion import (
+    below_exact,
     best_first,
+    dense_trust,
     fuse,
     length_prior,
     lexical_weight,
+    lift_best,
     min_max,
     ranks,
     share_of_best,
@@ -106,3 +109,33 @@ def test_shapes_that_carry_no_information() -> None:
     assert min_max(np.array([])).tolist() == []
     assert share_of_best(np.zeros(3)).tolist() == [0, 0, 0]
     assert length_prior(np.array([0, 100])).tolist() == [0.8, 1.0]
+
+
+@pytest.mark.case(11)
+def test_cosines_that_lie_close_together_have_little_say() -> None:
+    assert dense_trust(np.array([0.02, 0.03, np.nan])) == pytest.approx(0.05)
+    assert dense_trust(np.array([0.1, 0.7])) == 1
+    assert dense_trust(np.array([np.nan])) == 0
+
+
+@pytest.mark.case(11)
+@given(SHARES, SHARES, COSINES)
+def test_the_best_keyword_match_is_below_none_that_is_no_nearer(
+    scores: np.ndarray, lexical: np.ndarray, cosines: np.ndarray
+) -> None:
+    lifted = lift_best(scores * 0.9, lexical, cosines)
+    best = int(lexical.argmax())
+    if lexical[best] > 0 and (lexical == lexical[best]).sum() == 1:
+        nearness = np.nan_to_num(cosines, nan=-np.inf)
+        for row in range(len(lexical)):
+            assert row == best or nearness[row] > nearness[best] or lifted[best] > lifted[row]
+    assert ((lifted >= 0) & (lifted <= 1)).all()
+
+
+@pytest.mark.case(11)
+def test_rows_without_the_words_are_below_the_exact_matches_near_them() -> None:
+    rows = place_rows([Placement(id=n, session="s", position=n, length=4) for n in (1, 2, 3, 9)])
+    scores = np.array([0.9, 0.4, 0.6, 0.8])
+    bounded = below_exact(scores, np.array([0.0, 1.0, 0.5, 0.0]), rows)
+    assert bounded[0] < bounded[1] == 0.4
+    assert bounded[2:].tolist() == [0.6, 0.8]  # holds one of the words; stands elsewhere

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orca.text.analysis import MAX_QUERY_TERMS, MAX_WORD_CHARACTERS, index_terms, query_terms
+from orca.text.analysis import (
+    MAX_QUERY_TERMS,
+    MAX_WORD_CHARACTERS,
+    count_words,
+    index_terms,
+    query_terms,
+)
 
 ANY_TEXT = st.text(st.characters(), max_size=200)  # lone surrogates and NUL included
 
@@ -126,3 +132,19 @@ def test_a_query_drops_stop_words_unless_nothing_else_is_left() -> None:
 
 def test_emoji_leave_no_terms() -> None:
     assert index_terms("❤️ 👨‍👩‍👧 1️⃣") == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", 0),
+        ("bicycle", 1),
+        ("red bicycle", 2),
+        ("素食", 1),
+        ("虹桥机场", 2),
+        ("上海 weather", 2),
+        ("我只吃素的人", 2),
+    ],
+)
+def test_two_characters_of_an_unspaced_script_count_as_a_word(query: str, words: int) -> None:
+    assert count_words(query_terms(query)) == words

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from orca.memory.lexical import Rows
-from orca.memory.retrieval_constants import FULL_COVERAGE, LEXICAL_WEIGHT, SHORT_PRIOR, SHORT_TERMS, SMOOTHING
+from orca.memory.retrieval_constants import (
+    CLEAR_SPREAD,
+    FULL_COVERAGE,
+    LEXICAL_WEIGHT,
+    NEIGHBOURS,
+    SHORT_PRIOR,
+    SHORT_TERMS,
+    SMOOTHING,
+)
 from orca.types import Lane
 
 
@@ -29,6 +37,12 @@ class Ranked:
 def lexical_weight(best_coverage: float) -> float:
     """Return the lexical lane's weight in [0, ``LEXICAL_WEIGHT``] for a query that is covered so far."""
     return LEXICAL_WEIGHT * min(1.0, best_coverage / FULL_COVERAGE)
+
+
+def dense_trust(similarities: np.ndarray) -> float:
+    """Return the share in [0, 1] of its weight that the dense lane gets, by how far its cosines lie apart."""
+    known = similarities[~np.isnan(similarities)]
+    return min(1.0, float(known.max() - known.min()) / CLEAR_SPREAD) if len(known) else 0.0
 
 
 def smoothed(similarities: np.ndarray, rows: Rows) -> np.ndarray:
@@ -68,13 +82,50 @@ def share_of_best(values: np.ndarray) -> np.ndarray:
     return values / best if best > 0 else np.zeros(len(values))
 
 
-def fuse(lexical: np.ndarray | None, dense: np.ndarray | None, *, weight: float) -> np.ndarray:
-    """Return ``weight`` · lexical + (1 - ``weight``) · dense of scores in [0, 1]; the one there is, if one is None."""
+def fuse(
+    lexical: np.ndarray | None, dense: np.ndarray | None, *, weight: float, trust: float = 1.0
+) -> np.ndarray:
+    """Return ``weight`` · lexical + (1 - ``weight``) · ``trust`` · dense, or the one there is, if one is None.
+
+    Both hold scores in [0, 1]; ``trust`` in [0, 1] is how far the dense lane can tell rows apart.
+    """
     if lexical is None and dense is None:
         raise ValueError("there is no lane to fuse")
     if lexical is None or dense is None:
         return np.asarray(dense if lexical is None else lexical)
-    return weight * lexical + (1 - weight) * dense
+    fused: np.ndarray = weight * lexical + (1 - weight) * trust * dense
+    return fused
+
+
+def lift_best(scores: np.ndarray, lexical: np.ndarray, similarities: np.ndarray) -> np.ndarray:
+    """Return scores in which the best keyword match is above every row whose cosine is no better.
+
+    That is what the two lanes say; what stands around a row, and how long it is, must not say the contrary. Rows
+    without a vector (NaN) have the lowest cosine. Nothing changes where several rows share the best keyword score.
+    """
+    if not len(scores) or lexical.max() <= 0 or np.count_nonzero(lexical == lexical.max()) > 1:
+        return scores
+    best = int(lexical.argmax())
+    cosines = np.nan_to_num(similarities, nan=-np.inf)
+    rivals = cosines <= cosines[best]
+    rivals[best] = False
+    if not rivals.any():
+        return scores
+    lifted = scores.copy()
+    lifted[best] = min(1.0, max(scores[best], float(scores[rivals].max()) + 1e-9))
+    return lifted
+
+
+def below_exact(scores: np.ndarray, coverage: np.ndarray, rows: Rows) -> np.ndarray:
+    """Return scores in which rows that hold none of a query's words are below the rows near them that hold all."""
+    limits = np.full(len(scores), np.inf)
+    for distance in range(1, NEIGHBOURS + 1):
+        left, right = rows.neighbours(distance)
+        for exact, near in ((left, right), (right, left)):
+            held = (coverage[exact] > 1 - 1e-9) & (coverage[near] == 0)
+            np.minimum.at(limits, near[held], scores[exact[held]])
+    bounded: np.ndarray = np.minimum(scores, limits * (1 - 1e-9))
+    return bounded
 
 
 def length_prior(lengths: np.ndarray) -> np.ndarray:

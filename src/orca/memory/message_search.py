@@ -8,11 +8,14 @@ import numpy as np
 
 from orca.memory.fusion import (
     Ranked,
+    below_exact,
     best_first,
+    dense_trust,
     fuse,
     lanes_at,
     length_prior,
     lexical_weight,
+    lift_best,
     min_max,
     ranks,
     share_of_best,
@@ -21,9 +24,9 @@ from orca.memory.fusion import (
 from orca.memory.lexical import Lexical, Rows, place_rows, score_rows
 from orca.memory.message_priors import Asked, message_prior
 from orca.memory.relevance import Background, background_of, relevance
-from orca.memory.retrieval_constants import CANDIDATES, EXPANDED, MAX_PRIOR, NEIGHBOURS, RERANKED
+from orca.memory.retrieval_constants import CANDIDATES, EXPANDED, FEW_WORDS, MAX_PRIOR, NEIGHBOURS, RERANKED
 from orca.protocols import Store
-from orca.text.analysis import query_terms
+from orca.text.analysis import count_words, query_terms
 from orca.text.parts import plain_text
 from orca.text.small_talk import is_small_talk
 from orca.types import Hit, KeywordResult, Message, Scope
@@ -141,20 +144,22 @@ class MessageSearch:
             if message is not None:
                 prior = loaded.get(int(rows.ids[previous])) if previous >= 0 else None
                 priors[place] = message_prior(message, prior, asked)
-        final = scores[top] * priors / MAX_PRIOR
+        final = scores / MAX_PRIOR
+        final[top] *= priors
+        if count_words(query_terms(query)) <= FEW_WORDS:
+            final = below_exact(final, lexical.coverage, rows)
         lanes = {
             "keyword": (lexical.scores, ranks(lexical.scores, rows.ids, lexical.scores > 0)),
             "dense": (similarities, ranks(similarities, rows.ids, ~np.isnan(similarities))),
         }
         hits = []
-        for place in best_first(final, rows.ids[top])[:limit].tolist():
-            row = int(top[place])
+        for row in top[best_first(final[top], rows.ids[top])][:limit].tolist():
             row_id = int(rows.ids[row])
             if row_id not in loaded:  # deleted since the lanes were read
                 continue
             ranked = Ranked(
                 id=row_id,
-                score=float(final[place]),
+                score=float(final[row]),
                 relevance=float(sure[row]),
                 lanes=lanes_at(row, lanes),
             )
@@ -168,9 +173,9 @@ def _scores(lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywo
         share_of_best(lexical.scores) if has_keywords else None,
         dense,
         weight=lexical_weight(lexical.best_coverage),
+        trust=dense_trust(similarities),
     )
-    scores: np.ndarray = fused * length_prior(rows.lengths)
-    return scores
+    return lift_best(fused * length_prior(rows.lengths), lexical.scores, similarities)
 
 
 def _hit(message: Message, ranked: Ranked) -> Hit:

@@ -11,6 +11,7 @@ import numpy as np
 from orca.memory.fusion import (
     Ranked,
     best_first,
+    dense_trust,
     fuse,
     lanes_at,
     lexical_weight,
@@ -119,6 +120,7 @@ def rank_records(
         share_of_best(lexical.scores) if keyword.matches else None,
         min_max(np.nan_to_num(similarities, nan=min(cosines.values()))) if near else None,
         weight=lexical_weight(lexical.best_coverage),
+        trust=dense_trust(similarities),
     )
     lanes = {
         "keyword": (lexical.scores, ranks(lexical.scores, rows.ids, lexical.scores > 0)),

@@ -47,6 +47,17 @@ Below it the weight falls in proportion: the best of several junk matches is sti
 most queries are covered; decisive where query and rows are in different languages.
 """
 
+CLEAR_SPREAD = 0.2
+"""Difference between the largest and the smallest cosine of a search from which on the dense lane has its full say.
+
+Among the few rows of a young store all cosines may lie within some hundredths: normalised to [0, 1] they would be
+noise with the weight of a judgement. Below it the lane's weight falls in proportion. Neutral on LoCoMo, where the
+cosines of a search always spread wider.
+"""
+
+FEW_WORDS = 2
+"""Words up to which a query is a search for these very words rather than a question."""
+
 ASSUMED_DOCUMENTS = 100
 """Rows added to the index's number when coverage is computed: in a store of one row every term that it holds
 would be worth next to nothing, and it could never be covered."""

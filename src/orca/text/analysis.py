@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from threading import Lock
@@ -106,3 +107,10 @@ def query_terms(text: str) -> list[str]:
 def is_pair(term: str) -> bool:
     """Whether an index term is an overlapping pair of a script without spaces, and not a word."""
     return len(term) == 2 and _PAIR.fullmatch(term) is not None
+
+
+def count_words(terms: Sequence[str]) -> int:
+    """Return about how many words the terms of a query stand for: two characters of an unspaced script are one."""
+    pairs = sum(map(is_pair, terms))
+    characters = sum(_PAIR.fullmatch(term * 2) is not None for term in terms)
+    return len(terms) - pairs - characters + -(-characters // 2)
