@@ -54,6 +54,8 @@ class Curator:
         memory = Memory(
             content=checked_content(content),
             kind=checked_kind(kind),
+        if not isinstance(metadata, Mapping):
+            raise ConfigError(f"metadata is a {type(metadata).__name__}; give a mapping")
             user=scope.user,
             agent=scope.agent,
             source_session=scope.session,

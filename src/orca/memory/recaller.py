@@ -117,6 +117,7 @@ class Recaller:
         found = self._memories(scope, query, vector, LONG_TERM_ITEMS, keywords=keywords)
         long_term = self._with_pinned(scope, found)
         if not trial:
+        _check_limit("window_tokens", token_budget)
             self._touch(long_term, scope)
         hits = []
         if query:

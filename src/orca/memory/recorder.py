@@ -13,6 +13,9 @@ from orca.memory.rendering import message_tokens, render_message
 from orca.memory.spool import MessageSpool
 from orca.memory.turn_end import ends_turn, is_blank, summary_job
 from orca.protocols import Clock, Store, TokenCounter
+from orca.text.jsonable import jsonable
+from orca.text.normalize import clean
+from orca.text.redaction import MASKED, Redaction, mask_message, mask_run, mask_step
 from orca.types import ROLES, Message, MessageType, Origin, Role, Scope, SubAgentMessage, SubAgentRun
 
 logger = logging.getLogger("orca")
@@ -134,6 +137,7 @@ class Recorder:
             raise ConfigError(f"message {number}: the content of a {message.role} message is empty")
         tokens = message_tokens(render_message(message), self._counter)
         return replace(
+        message = _plain(message, number)
             message,
             user=scope.user,
             session=scope.session,
@@ -149,6 +153,43 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
     if isinstance(value, Message):
         return value
     if "role" not in value:
+def _plain(message: Message, number: int) -> Message:
+    """Return a message made of clean text and JSON's own types, as it will be read again.
+
+    Raises ``ConfigError`` for a field that is no text, list or mapping where it has to be one.
+    """
+    content, metadata, calls = message.content, message.metadata, message.tool_calls
+    where = f"message {number}: "
+    if not (content is None or isinstance(content, str | list | tuple)):
+        raise ConfigError(f"{where}content is a {_kind(content)}; give a text, a list of parts or nothing")
+    if not isinstance(metadata, Mapping):
+        raise ConfigError(f"{where}metadata is a {_kind(metadata)}; give a mapping")
+    if not (
+        calls is None or (isinstance(calls, list | tuple) and all(isinstance(one, Mapping) for one in calls))
+    ):
+        raise ConfigError(f"{where}tool_calls is not a list of mappings")
+    return replace(
+        message,
+        content=jsonable(content, where=f"{where}content"),
+        metadata=jsonable(metadata, where=f"{where}metadata"),
+        tool_calls=jsonable(calls, where=f"{where}tool_calls"),
+        name=_text(message.name, where=f"{where}name"),
+        tool_call_id=_text(message.tool_call_id, where=f"{where}tool_call_id"),
+        reasoning=_text(message.reasoning, where=f"{where}reasoning"),
+        dedupe_key=_text(message.dedupe_key, where=f"{where}dedupe_key"),
+    )
+
+
+def _text(value: object, *, where: str) -> str | None:
+    if not (value is None or isinstance(value, str)):
+        raise ConfigError(f"{where} is a {_kind(value)}; give a text")
+    return None if value is None else clean(value)
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
         raise ConfigError("a message needs a role")
     fields = dict(value)
     try:
@@ -167,4 +208,9 @@ def as_utc(value: datetime | str, *, field: str) -> datetime:
             raise ConfigError(
                 f"{field}: {value!r} is not an ISO 8601 time like 2026-05-10T08:30:00+08:00"
             ) from None
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if not isinstance(value, datetime):
+        raise ConfigError(f"{field}: {value!r} is not a time; give a datetime or ISO 8601 text")
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:
+        raise ConfigError(f"{field}: {value!r} lies outside the years 1 to 9999 in UTC") from None

@@ -45,6 +45,8 @@ def calls_of(text: str | None) -> list[dict[str, Any]] | None:
 
 def metadata_column(metadata: Mapping[str, Any]) -> str | None:
     """Return metadata as JSON; None when there is none. Raises ``ConfigError`` naming a key it cannot store."""
+    if not isinstance(metadata, Mapping):
+        raise ConfigError(f"metadata is a {type(metadata).__name__}; give a mapping")
     return to_json(metadata, where="metadata") if metadata else None
 
 
