@@ -15,7 +15,6 @@ from orca.memory.turn_end import ends_turn, is_blank, summary_job
 from orca.protocols import Clock, Store, TokenCounter
 from orca.text.jsonable import jsonable
 from orca.text.normalize import clean
-from orca.text.redaction import MASKED, Redaction, mask_message, mask_run, mask_step
 from orca.types import ROLES, Message, MessageType, Origin, Role, Scope, SubAgentMessage, SubAgentRun
 
 logger = logging.getLogger("orca")
