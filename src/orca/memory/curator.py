@@ -51,11 +51,11 @@ class Curator:
         origin: Origin = "user",
     ) -> Memory:
         """Store a memory; see ``MemoryManager.remember``."""
+        if not isinstance(metadata, Mapping):
+            raise ConfigError(f"metadata is a {type(metadata).__name__}; give a mapping")
         memory = Memory(
             content=checked_content(content),
             kind=checked_kind(kind),
-        if not isinstance(metadata, Mapping):
-            raise ConfigError(f"metadata is a {type(metadata).__name__}; give a mapping")
             user=scope.user,
             agent=scope.agent,
             source_session=scope.session,

@@ -111,13 +111,13 @@ class Recaller:
 
         ``lanes`` are those that search; one that is left out is as good as missing. A ``trial`` counts no access.
         """
+        _check_limit("window_tokens", token_budget)
         vector, reason = self._vector(query) if "dense" in lanes else (None, "the dense lane is turned off")
         keywords = "keyword" in lanes
         working = self._newest(scope, token_budget)
         found = self._memories(scope, query, vector, LONG_TERM_ITEMS, keywords=keywords)
         long_term = self._with_pinned(scope, found)
         if not trial:
-        _check_limit("window_tokens", token_budget)
             self._touch(long_term, scope)
         hits = []
         if query:

@@ -132,11 +132,11 @@ class Recorder:
             raise ConfigError(
                 f"message {number}: msg_type {message.msg_type!r} is not one of {', '.join(get_args(MessageType))}"
             )
+        message = _plain(message, number)
         if message.role in ("user", "system") and is_blank(message.content):
             raise ConfigError(f"message {number}: the content of a {message.role} message is empty")
         tokens = message_tokens(render_message(message), self._counter)
         return replace(
-        message = _plain(message, number)
             message,
             user=scope.user,
             session=scope.session,
@@ -147,11 +147,6 @@ class Recorder:
         )
 
 
-def as_message(value: Message | Mapping[str, Any]) -> Message:
-    """Return a message given as one or as a mapping of its fields. Raises ``ConfigError`` on unknown fields."""
-    if isinstance(value, Message):
-        return value
-    if "role" not in value:
 def _plain(message: Message, number: int) -> Message:
     """Return a message made of clean text and JSON's own types, as it will be read again.
 
@@ -189,6 +184,11 @@ def _kind(value: object) -> str:
     return type(value).__name__
 
 
+def as_message(value: Message | Mapping[str, Any]) -> Message:
+    """Return a message given as one or as a mapping of its fields. Raises ``ConfigError`` on unknown fields."""
+    if isinstance(value, Message):
+        return value
+    if "role" not in value:
         raise ConfigError("a message needs a role")
     fields = dict(value)
     try:
