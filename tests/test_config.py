@@ -49,6 +49,7 @@ def test_every_key_has_an_environment_override(tmp_path: Path) -> None:
         "timeout_seconds": "3.5", "budget_share": "0.4", "shares": "0.2, 0.3, 0.5", "url": "postgresql://h/d",
         "encoding": "cl100k_base", "language": "zh", "args": '["a"]', "env": '{"A": "b"}', "api_key": KEY,
         "tools": '["a"]', "agents": '["a"]', "max_steps": "9", "max_tokens": "9", "timeout": "9",
+        "redaction": "off", "redaction_allow": '["a.*"]', "redaction_patterns": '["b+"]',
         "read_memory": "true", "replay_reasoning": "yes", "headers": '{"A": "b"}',
     }  # fmt: skip
     environ, names = {}, []

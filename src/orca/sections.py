@@ -140,6 +140,27 @@ class MemorySettings:
             "Shares of the working, short-term and long-term tier; what one leaves, others use.",
         ),
     )
+    redaction: Literal["on", "off"] = field(
+        default="on",
+        metadata=_key(
+            values.choice("on", "off"),
+            "Whether keys, tokens and passwords in text are masked before anything is stored or sent.",
+        ),
+    )
+    redaction_allow: tuple[str, ...] = field(
+        default=(),
+        metadata=_key(
+            values.patterns(),
+            "Regular expressions for whole values that are no secrets and stay as they are.",
+        ),
+    )
+    redaction_patterns: tuple[str, ...] = field(
+        default=(),
+        metadata=_key(
+            values.patterns(),
+            "Regular expressions for more that is to be masked: all that matches, or the group named `secret`.",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,6 +205,20 @@ def texts() -> Kind:
     return Kind("a list of texts", check, json.loads)
 
 
+def patterns() -> Kind:
+    """Take a list of regular expressions, as texts; as text, a JSON array."""
+
+    def check(value: Any) -> tuple[str, ...]:
+        for pattern in (listed := tuple(texts().check(value))):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(str(error)) from error
+        return listed
+
+    return Kind("a list of regular expressions", check, json.loads)
+
+
 def secret_texts() -> Kind:
     """Take a table of texts that may be secret; as text, a JSON object."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +44,7 @@ from orca.memory.worker import BackgroundWorker
 from orca.protocols import ChatModel, Clock, Embedder, Store, TokenCounter
 from orca.stores.jsonl import JSONLStore
 from orca.stores.sqlite.store import SQLiteStore
+from orca.text.redaction import Redaction
 from orca.tokens import default_counter
 from orca.types import TokenBudget
 
@@ -116,7 +118,7 @@ def open_memory(
         budget_share=settings.memory.budget_share,
         shares=settings.memory.shares,
     )
-    return _assemble(used, budget)
+    return _assemble(used, budget, _redaction(settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,7 @@ def _open_parts(
     location: str, *, clock: Clock, counter: TokenCounter, embedder: Embedder | None, model: ChatModel | None
 ) -> _Parts:
     spool = _spool(location, clock)
+    parts = partial(_Parts, clock=clock, counter=counter, embedder=embedder, model=model, spool=spool)
     try:
         store = _open_store(location, clock=clock, counter=counter)
         if embedder is not None:
@@ -149,20 +152,18 @@ def _open_parts(
         store = _open_store(MEMORY_URL, clock=clock, counter=counter)
         if embedder is not None:
             store.vectors.use_space(embedder.space)
-        return _Parts(
-            store=store,
-            clock=clock,
-            counter=counter,
-            embedder=embedder,
-            model=model,
-            spool=spool,
-            stand_in=True,
-            notes=(reason,),
-        )
-    return _Parts(store=store, clock=clock, counter=counter, embedder=embedder, model=model, spool=spool)
+        return parts(store=store, stand_in=True, notes=(reason,))
+    return parts(store=store)
 
 
-def _assemble(used: _Parts, budget: TokenBudget) -> MemoryManager:
+def _redaction(settings: Settings) -> Redaction:
+    given = settings.memory
+    return Redaction(
+        on=given.redaction == "on", allow=given.redaction_allow, patterns=given.redaction_patterns
+    )
+
+
+def _assemble(used: _Parts, budget: TokenBudget, redaction: Redaction) -> MemoryManager:
     store, clock = used.store, used.clock
     rules = RuleExtractor()
     rememberer = Rememberer(store, clock=clock, extractor=rules)
@@ -178,15 +179,21 @@ def _assemble(used: _Parts, budget: TokenBudget) -> MemoryManager:
         spool=used.spool,
         notify=worker.notify,
         stand_in=used.stand_in,
+        redaction=redaction,
     )
     recorder.drain()
     return MemoryManager(
         store,
         recorder=recorder,
-        recaller=_recaller(used, recorder),
-        builder=ContextBuilder(used.counter, relevance_floor=RELEVANCE_FLOOR),
+        recaller=_recaller(used, recorder, redaction),
+        builder=ContextBuilder(used.counter, relevance_floor=RELEVANCE_FLOOR, redaction=redaction),
         curator=Curator(
-            store, rememberer=rememberer, consolidator=consolidator, clock=clock, notify=worker.notify
+            store,
+            rememberer=rememberer,
+            consolidator=consolidator,
+            clock=clock,
+            notify=worker.notify,
+            redaction=redaction,
         ),
         upkeep=Upkeep(
             store,
@@ -198,13 +205,14 @@ def _assemble(used: _Parts, budget: TokenBudget) -> MemoryManager:
             counter=used.counter,
             clock=clock,
             notes=used.notes,
+            redaction=redaction,
         ),
-        runs=Runs(store, rememberer=rememberer, counter=used.counter, clock=clock),
+        runs=Runs(store, rememberer=rememberer, counter=used.counter, clock=clock, redaction=redaction),
         budget=budget,
     )
 
 
-def _recaller(used: _Parts, recorder: Recorder) -> Recaller:
+def _recaller(used: _Parts, recorder: Recorder, redaction: Redaction) -> Recaller:
     queries, background = _query_side(used.embedder, used.clock)
     return Recaller(
         used.store,
@@ -214,6 +222,7 @@ def _recaller(used: _Parts, recorder: Recorder) -> Recaller:
         records=RecordSearch(used.store, clock=used.clock, background=background),
         counter=used.counter,
         clock=used.clock,
+        redaction=redaction,
     )
 
 

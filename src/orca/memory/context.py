@@ -35,6 +35,7 @@ from orca.memory.turn import Turn, fit_steps, newest_turn
 from orca.memory.working import KEEP_SHARE, History, read_history, unit_tokens, window_start
 from orca.protocols import TokenCounter
 from orca.text.parts import plain_text
+from orca.text.redaction import MASKED, Redaction
 from orca.types import Context, Correction, Hit, Message, TokenBudget
 
 WINDOW_STEPS = 8
@@ -49,7 +50,12 @@ class ContextBuilder:
     """Assembles prompts. Holds a counter and a floor, no state: one builder serves all threads."""
 
     def __init__(
-        self, counter: TokenCounter, *, relevance_floor: float = 0.0, keep_share: float = KEEP_SHARE
+        self,
+        counter: TokenCounter,
+        *,
+        relevance_floor: float = 0.0,
+        keep_share: float = KEEP_SHARE,
+        redaction: Redaction = MASKED,
     ) -> None:
         """Count by ``counter``; leave out hits whose relevance is below ``relevance_floor`` (0 leaves none out).
 
@@ -60,6 +66,7 @@ class ContextBuilder:
         self._keep_share = keep_share
         self._tokens_of = tokens_with(self._counter)
         self._floor = relevance_floor
+        self._redaction = redaction
 
     def build(
         self,
@@ -95,6 +102,7 @@ class ContextBuilder:
             degraded: Why something was missing in the recall; handed on.
 
         """
+        query = self._redaction.optional(query)
         history = read_history(working)
         turn = newest_turn(history.units, query)
         shown = {message.id for message in working if message.id is not None} | {hit.id for hit in messages}

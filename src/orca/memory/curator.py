@@ -13,6 +13,7 @@ from orca.memory.recorder import as_utc
 from orca.memory.remembering import Rememberer
 from orca.protocols import Clock, Store
 from orca.text.normalize import clean
+from orca.text.redaction import MASKED, Redaction
 from orca.types import MEMORY_KINDS, Memory, MemoryKind, Origin, Scope, Session
 
 CONFIDENCE_BY_HAND = 0.9
@@ -33,12 +34,14 @@ class Curator:
         consolidator: Consolidator,
         clock: Clock,
         notify: Callable[[], None],
+        redaction: Redaction = MASKED,
     ) -> None:
         self._store = store
         self._rememberer = rememberer
         self._consolidator = consolidator
         self._clock = clock
         self._notify = notify
+        self._redaction = redaction
 
     def remember(
         self,
@@ -54,7 +57,7 @@ class Curator:
         if not isinstance(metadata, Mapping):
             raise ConfigError(f"metadata is a {type(metadata).__name__}; give a mapping")
         memory = Memory(
-            content=checked_content(content),
+            content=self._redaction.text(checked_content(content)),
             kind=checked_kind(kind),
             user=scope.user,
             agent=scope.agent,
@@ -62,7 +65,7 @@ class Curator:
             origin=origin,
             confidence=CONFIDENCE_BY_HAND if origin == "user" else CONFIDENCE_BY_OTHERS,
             expires_at=None if expires_at is None else as_utc(expires_at, field="expires_at"),
-            metadata=metadata,
+            metadata=self._redaction.value(metadata),
         )
         stored = self._rememberer.add(memory, scope=scope)
         self._notify()
@@ -103,7 +106,7 @@ class Curator:
             old = tx.memories.get(memory_id, scope=scope)
             replacement = replace(
                 old,
-                content=old.content if content is None else checked_content(content),
+                content=old.content if content is None else self._redaction.text(checked_content(content)),
                 kind=old.kind if kind is None else checked_kind(kind),
                 origin=origin,
                 updated_at=now,
@@ -130,7 +133,8 @@ class Curator:
 
     def rename_session(self, *, scope: Scope, title: str) -> Session:
         """Give a session a title. Raises ``NotFoundError``."""
-        return self._store.sessions.update(scope=scope, title=clean(title).strip(), now=self._clock.now())
+        title = self._redaction.text(clean(title).strip())
+        return self._store.sessions.update(scope=scope, title=title, now=self._clock.now())
 
     def end_session(self, *, scope: Scope) -> Session:
         """Consolidate what is left of a session, then close it. Raises ``NotFoundError``."""

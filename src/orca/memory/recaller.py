@@ -17,6 +17,7 @@ from orca.memory.recorder import Recorder
 from orca.memory.retrieval_constants import LANES, SearchLane
 from orca.memory.working import select_window
 from orca.protocols import Clock, Store, TokenCounter
+from orca.text.redaction import MASKED, Redaction
 from orca.types import Correction, Hit, Lane, Memory, Message, Recall, Scope, Summary
 
 logger = logging.getLogger("orca")
@@ -53,6 +54,7 @@ class Recaller:
         records: RecordSearch,
         counter: TokenCounter,
         clock: Clock,
+        redaction: Redaction = MASKED,
     ) -> None:
         self._store = store
         self._recorder = recorder
@@ -61,6 +63,7 @@ class Recaller:
         self._records = records
         self._counter = counter
         self._clock = clock
+        self._redaction = redaction
 
     def working(self, *, scope: Scope, token_budget: int) -> list[Message]:
         """Return the newest messages within the budget, never half of a tool call, chronological."""
@@ -137,7 +140,7 @@ class Recaller:
             return None, None
         if not self._store.vectors.available:
             return None, self._store.vectors.reason
-        return self._queries.embed(query)
+        return self._queries.embed(self._redaction.text(query))
 
     def _degraded(self, reason: str | None) -> str | None:
         reasons = dict.fromkeys(filter(None, (reason, *self._store.degraded, self._recorder.reason)))

@@ -15,6 +15,7 @@ from orca.memory.turn_end import ends_turn, is_blank, summary_job
 from orca.protocols import Clock, Store, TokenCounter
 from orca.text.jsonable import jsonable
 from orca.text.normalize import clean
+from orca.text.redaction import MASKED, Redaction, mask_message, mask_run, mask_step
 from orca.types import ROLES, Message, MessageType, Origin, Role, Scope, SubAgentMessage, SubAgentRun
 
 logger = logging.getLogger("orca")
@@ -39,6 +40,7 @@ class Recorder:
         spool: MessageSpool | None,
         notify: Callable[[], None],
         stand_in: bool = False,
+        redaction: Redaction = MASKED,
     ) -> None:
         """``stand_in`` says that ``store`` forgets on closing, so that every message goes to the spool as well."""
         self._store = store
@@ -47,6 +49,7 @@ class Recorder:
         self._spool = spool
         self._notify = notify
         self._stand_in = stand_in
+        self._redaction = redaction
         self._reason: str | None = None
 
     @property
@@ -86,6 +89,8 @@ class Recorder:
         self, run: SubAgentRun, messages: Sequence[SubAgentMessage], *, scope: Scope
     ) -> SubAgentRun:
         """Store a finished sub-agent run with its trace, or more steps of one that has an id, in one transaction."""
+        run = mask_run(run, self._redaction)
+        messages = [mask_step(message, self._redaction) for message in messages]
         with self._store.transaction() as tx:
             stored = run if run.id is not None else tx.subagents.start(run, scope=scope)
             if stored.id is None:
@@ -135,6 +140,7 @@ class Recorder:
         message = _plain(message, number)
         if message.role in ("user", "system") and is_blank(message.content):
             raise ConfigError(f"message {number}: the content of a {message.role} message is empty")
+        message = mask_message(message, self._redaction)
         tokens = message_tokens(render_message(message), self._counter)
         return replace(
             message,

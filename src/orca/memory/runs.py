@@ -11,6 +11,7 @@ from orca.memory.remembering import Rememberer
 from orca.memory.rendering import message_tokens, render_message
 from orca.protocols import Clock, Store, TokenCounter
 from orca.text.parts import plain_text
+from orca.text.redaction import MASKED, Redaction, mask_run, mask_step
 from orca.types import Memory, MemoryKind, Message, Scope, SubAgentMessage, SubAgentRun
 
 PROMOTED_CONFIDENCE = 0.7
@@ -20,15 +21,24 @@ PROMOTED_CONFIDENCE = 0.7
 class Runs:
     """Writes runs to the store's sub-agent facet. Nothing here touches the main conversation."""
 
-    def __init__(self, store: Store, *, rememberer: Rememberer, counter: TokenCounter, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        rememberer: Rememberer,
+        counter: TokenCounter,
+        clock: Clock,
+        redaction: Redaction = MASKED,
+    ) -> None:
         self._store = store
         self._rememberer = rememberer
         self.counter = counter
         self._clock = clock
+        self._redaction = redaction
 
     def start(self, run: SubAgentRun, *, scope: Scope) -> SubAgentRun:
         """Open a run; return it with its id."""
-        return self._store.subagents.start(run, scope=scope)
+        return self._store.subagents.start(mask_run(run, self._redaction), scope=scope)
 
     def append(self, messages: Sequence[SubAgentMessage], *, scope: Scope) -> list[SubAgentMessage]:
         """Store complete steps, counted."""
@@ -38,13 +48,14 @@ class Runs:
         """Close a run as it is given."""
         if run.id is None:
             raise ConfigError("only a run that was opened can be finished")
+        masked = mask_run(run, self._redaction)
         return self._store.subagents.finish(
             run.id,
             scope=scope,
             status=run.status,
             now=run.ended_at or self._clock.now(),
-            summary=run.summary,
-            error=run.error,
+            summary=masked.summary,
+            error=masked.error,
             tokens=run.tokens,
         )
 
@@ -80,10 +91,16 @@ class Runs:
                 origin=message.origin or "system",
                 metadata={"promoted": True},
             )
-        chosen = replace(memory, kind=checked_kind(kind), confidence=PROMOTED_CONFIDENCE)
+        chosen = replace(
+            memory,
+            content=self._redaction.text(memory.content),
+            kind=checked_kind(kind),
+            confidence=PROMOTED_CONFIDENCE,
+        )
         return self._rememberer.add(chosen, scope=scope)
 
     def _counted(self, step: SubAgentMessage) -> SubAgentMessage:
+        step = mask_step(step, self._redaction)
         if step.token_count:
             return step
         message = Message(

@@ -10,6 +10,10 @@ from orca.memory.embedding_queue import EmbeddingQueue
 from orca.memory.recorder import Recorder
 from orca.memory.worker import BackgroundWorker
 from orca.protocols import ChatModel, Clock, Embedder, Store, TokenCounter
+from orca.text.redaction import MASKED, Redaction
+
+TEXTS = ("content", "tool_calls", "reasoning", "metadata", "title", "task", "summary", "error")
+"""Columns of exported rows that hold what somebody wrote."""
 
 
 class Upkeep:
@@ -27,6 +31,7 @@ class Upkeep:
         counter: TokenCounter,
         clock: Clock,
         notes: tuple[str, ...] = (),
+        redaction: Redaction = MASKED,
     ) -> None:
         """Take ``notes``, the reasons known since opening: no key, a damaged file."""
         self._store = store
@@ -38,6 +43,7 @@ class Upkeep:
         self._counter = counter
         self._clock = clock
         self._notes = notes
+        self._redaction = redaction
 
     def flush(self, timeout: float) -> bool:
         """Wait for background work; return whether nothing that can be done here is pending."""
@@ -84,9 +90,12 @@ class Upkeep:
 
     def import_rows(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Mapping[str, int]:
         """Store exported rows and let their embeddings start."""
-        counts = self._store.import_rows(rows)
+        counts = self._store.import_rows((table, self._masked(row)) for table, row in rows)
         self._worker.notify()
         return counts
+
+    def _masked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {name: self._redaction.value(item) if name in TEXTS else item for name, item in row.items()}
 
     def close(self) -> None:
         """Stop the worker, then close the store."""

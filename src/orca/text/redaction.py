@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from orca.text.redaction_rules import AFTER_LABEL, LABELS, PASSWORD_NAME, RULES, TOKEN_NAME, Label, Rule
 from orca.text.secret_values import is_token
+from orca.types import Message, SubAgentMessage, SubAgentRun
 
 MARK = "[redacted: {}]"
 """What stands in the place of a secret; the name says what it was."""
@@ -138,3 +140,41 @@ def _span(match: re.Match[str]) -> tuple[int, int]:
         start, end = match.span("bare")
         return start, start + len(match.string[start:end].rstrip(".,;:)]}>\"'"))
     return match.span("secret") if groups.get("secret") else match.span()
+
+
+MASKED = Redaction()
+"""What is masked where nothing else was asked for."""
+
+
+def mask_message(message: Message, redaction: Redaction) -> Message:
+    """Return a message with the secrets of every field that holds text masked."""
+    return replace(
+        message,
+        content=redaction.value(message.content),
+        name=redaction.optional(message.name),
+        tool_calls=redaction.value(message.tool_calls),
+        reasoning=redaction.optional(message.reasoning),
+        metadata=redaction.value(message.metadata),
+    )
+
+
+def mask_step(step: SubAgentMessage, redaction: Redaction) -> SubAgentMessage:
+    """Return a sub-agent's step with its secrets masked."""
+    return replace(
+        step,
+        content=redaction.value(step.content),
+        name=redaction.optional(step.name),
+        tool_calls=redaction.value(step.tool_calls),
+        reasoning=redaction.optional(step.reasoning),
+        metadata=redaction.value(step.metadata),
+    )
+
+
+def mask_run(run: SubAgentRun, redaction: Redaction) -> SubAgentRun:
+    """Return a sub-agent's run with the secrets of its task, summary and error masked."""
+    return replace(
+        run,
+        task=redaction.text(run.task),
+        summary=redaction.optional(run.summary),
+        error=redaction.optional(run.error),
+    )
