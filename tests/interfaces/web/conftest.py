@@ -89,9 +89,9 @@ Get = Callable[..., Any]
 def get(api: TestClient) -> Get:
     """Return the JSON at a path of the API, after checking its status."""
 
-    def read(path: str, *, status: int = 200, **params: Any) -> Any:
+    def read(path: str, *, expect: int = 200, **params: Any) -> Any:
         answer = api.get(path if path.startswith(API) else API + path, params=params or None)
-        assert answer.status_code == status, answer.text
+        assert answer.status_code == expect, answer.text
         return answer.json()
 
     return read
@@ -106,7 +106,7 @@ def served(app: FastAPI) -> Iterator[str]:
         thread.start()
         address = f"http://127.0.0.1:{socket.getsockname()[1]}"
         try:
-            assert httpx.get(address + "/login", timeout=30).status_code == 200
+            assert httpx.get(address + "/static/orca.js", timeout=30).status_code == 200
             yield address
         finally:
             running.should_exit = True

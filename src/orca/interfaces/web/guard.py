@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from orca.interfaces.web.access import Access, Visitor
@@ -92,7 +92,14 @@ class Guard:
             if answer.started:
                 raise ConnectionAbortedError from None
             reason = f"something went wrong here; the log names request {answer.request_id}"
-            await self._refuse(Request(scope), 500, reason)(scope, receive, answer.send)
+            await self._fault(scope, reason)(scope, receive, answer.send)
+
+    def _fault(self, scope: Scope, reason: str) -> Response:
+        try:
+            return self._refuse(Request(scope), 500, reason)
+        except Exception as error:  # noqa: BLE001 - what is broken may be the page that tells of it
+            logger.error("and the page that tells of it: %s", _place(error))  # noqa: TRY400 - see above
+            return PlainTextResponse(reason, 500)
 
     def _admit(self, scope: Scope) -> Visitor:
         """Return who asks. Raises ``Refusal``; nothing of the body has been read."""
