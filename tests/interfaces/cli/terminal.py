@@ -18,7 +18,7 @@ from typing import Self
 
 ORCA = [sys.executable, "-c", "from orca.interfaces.cli.main import main; main()"]
 
-PATIENCE = 15.0
+PATIENCE = 50.0
 """Longest wait for anything, on a machine that is busy with other tests."""
 
 _CODES = re.compile(r"\x1b\][^\x07]*\x07|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-Z\\-_=>()][0-9A-B]?")

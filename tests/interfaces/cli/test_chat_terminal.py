@@ -6,6 +6,8 @@ import os
 import stat
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,10 +40,11 @@ def env(model: Model, tmp_path: Path) -> dict[str, str]:
     }
 
 
-def chat(orca: Orca, env: dict[str, str], **size: int) -> Terminal:
-    terminal = Terminal(["chat", "--db", str(orca.db), "--session", "talk"], env, **size)
-    terminal.wait_for(READY)
-    return terminal
+@contextmanager
+def chat(orca: Orca, env: dict[str, str], **size: int) -> Iterator[Terminal]:
+    with Terminal(["chat", "--db", str(orca.db), "--session", "talk"], env, **size) as terminal:
+        terminal.wait_for(READY)
+        yield terminal
 
 
 def messages(orca: Orca) -> list[dict[str, object]]:
@@ -223,3 +226,20 @@ def test_an_error_is_one_line_that_says_what_to_do_and_the_question_can_be_asked
         terminal.type("\x04")
         assert terminal.end() == 0
     assert [item["role"] for item in messages(orca)] == ["user", "assistant"]
+
+
+def test_the_demo_ends_in_a_chat_over_what_it_loaded(
+    orca: Orca, env: dict[str, str], model: Model, tmp_path: Path
+) -> None:
+    model.says(stream_reply("It was said above."))
+    db = tmp_path / "demo" / "demo.db"
+    db.parent.mkdir()
+    with Terminal(["demo", "--db", str(db)], env) as terminal:
+        terminal.wait_for("Now talk to it")
+        terminal.wait_for(READY)
+        terminal.type("What was decided?\r")
+        terminal.wait_for("It was said above.")
+        terminal.wait_for(READY)
+        terminal.type("\x04")
+        assert terminal.end() == 0
+    assert any("coder" in str(request.body.get("tools")) for request in model.server.requests)
