@@ -224,3 +224,13 @@ def test_an_import_refuses_tables_and_columns_that_no_export_writes(row):
     store = open_store()
     with pytest.raises(ConfigError):
         store.import_rows([row])
+
+
+@pytest.mark.case(33)
+def test_an_export_may_be_given_up_after_the_store_was_closed(tmp_path):
+    store = open_store(tmp_path / "chat.db")
+    store.messages.append([Message(role="user", content="hello there")], scope=SCOPE)
+    rows = store.export_rows()
+    next(rows)
+    store.close()
+    rows.close()

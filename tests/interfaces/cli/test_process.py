@@ -58,6 +58,15 @@ def test_a_reader_that_leaves_early_causes_no_traceback(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written_is_a_failure_in_one_line(tmp_path: Path) -> None:
+    orca = f"{sys.executable} -c 'from orca.interfaces.cli.main import main; main()'"
+    script = f"{orca} --json --db {tmp_path}/none.db status > /dev/full"
+    done = subprocess.run(script, shell=True, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
     db = tmp_path / "chat.db"

@@ -10,6 +10,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -93,7 +94,8 @@ def _report(error: BaseException, flags: Sequence[str], message: str, code: int)
         output.note("".join(traceback.format_exception(error)).rstrip())
     if "--json" in flags:
         kind = "UsageError" if code == WRONG_USE else type(error).__name__
-        output.print_json({"error": {"type": kind, "message": message}})
+        with suppress(OSError):  # it may be standard output that failed; the line that follows says so
+            output.print_json({"error": {"type": kind, "message": message}})
     output.note(t("orca: {message}", message=message))
     if code == WRONG_USE:
         path = getattr(getattr(error, "ctx", None), "command_path", "orca")

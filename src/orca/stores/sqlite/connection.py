@@ -295,7 +295,9 @@ class Database:
         self._check()
         if self.in_memory:
             return int(self._writing().value("SELECT total_changes()"))
-        if self._watcher is None:  # PRAGMA data_version tells what others wrote, so this connection never writes
+        if (
+            self._watcher is None
+        ):  # PRAGMA data_version tells what others wrote, so this connection never writes
             self._watcher = self._connect()
             self._readers.add(self._watcher)
         return int(self._watcher.value("PRAGMA data_version"))
@@ -311,7 +313,8 @@ class Database:
             try:
                 yield connection
             finally:
-                if connection.in_transaction():
+                # Rows that are read one by one may be given up after the store was closed.
+                if not self._closed and connection.in_transaction():
                     connection.run("ROLLBACK")
 
     @contextmanager
