@@ -7,7 +7,7 @@ import pytest
 from orca.errors import ConfigError
 from orca.interfaces.web.access import SESSION_SECONDS, Access, is_loopback
 from orca.interfaces.web.limits import MAX_CLIENTS, Rate, RateLimiter
-from orca.interfaces.web.pages import local_path
+from orca.interfaces.web.pages.signing import local_path
 
 
 def access(host: str = "127.0.0.1", token: str | None = None, **more: object) -> Access:

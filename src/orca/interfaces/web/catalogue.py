@@ -1,6 +1,9 @@
 """Chinese for everything that the Web UI says, keyed by the English in templates and code; a test keeps it complete."""
 
+from orca.interfaces.web.catalogue_pages import PAGES
+
 CHINESE: dict[str, str] = {
+    **PAGES,
     "Memory": "记忆",
     "Overview": "概览",
     "Sessions": "会话",

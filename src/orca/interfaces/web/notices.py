@@ -13,13 +13,13 @@ from orca.interfaces.web.i18n import Translate
 NOTICES = {
     "renamed": "The session has its new title.",
     "ended": "The session is ended, and what is worth keeping of it is in long-term memory.",
-    "deleted": "The session and all that was made from it are deleted: {count} rows.",
+    "deleted": "The session and all that was made from it are deleted. Rows: {count}.",
     "remembered": "The memory is stored.",
     "changed": "The new version is stored; the old one stays in the history.",
     "pinned": "The memory is pinned: it enters every prompt.",
     "unpinned": "The memory is not pinned any more.",
-    "forgotten": "The memory is forgotten: {count} versions are deleted.",
-    "retried": "{count} jobs are tried again now.",
+    "forgotten": "The memory is forgotten. Versions deleted: {count}.",
+    "retried": "Jobs that are tried again now: {count}.",
     "answered": "The answer is stored.",
 }
 

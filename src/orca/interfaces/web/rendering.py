@@ -15,6 +15,7 @@ from orca.interfaces.web.formatting import FILTERS, GLOBALS
 from orca.interfaces.web.guard import CSRF_FIELD, cookie_attributes
 from orca.interfaces.web.i18n import LANGUAGE_COOKIE, LANGUAGES, language_of, translator
 from orca.interfaces.web.keys import session_key
+from orca.interfaces.web.labels import label_of
 from orca.interfaces.web.notices import notice_of
 from orca.interfaces.web.state import state_of, visitor_of
 
@@ -72,8 +73,24 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         kept = [(name, value) for name, value in query.items() if value is not None]
         return f"{quote(request.url.path)}?{urlencode(kept)}" if kept else quote(request.url.path)
 
+    def say(value: str) -> str:
+        """Return what a value, such as a kind or a state, is called."""
+        return t(label_of(value))
+
+    def many(count: int, one: str, more: str) -> str:
+        """Return ``one`` or ``more`` with the number in it."""
+        return t(one if count == 1 else more, count=f"{count:,}")
+
+    def why(reason: str) -> str:
+        """Return a ledger's reason: words, and often figures behind a colon."""
+        head, colon, figures = reason.partition(": ")
+        return t(head) + colon + t(figures)
+
     text = _ENVIRONMENT.get_template(template).render(
         t=t,
+        say=say,
+        many=many,
+        why=why,
         theme=theme,
         themes=THEMES,
         here=here,
