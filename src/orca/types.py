@@ -295,7 +295,8 @@ class Hit:
     """One recalled row: ``score`` in [0, 1], ``lanes`` what each lane gave, ``source`` the text's origin.
 
     ``score`` orders the hits of one query. ``relevance`` in [0, 1] can be compared across queries: it says how
-    sure it is that the row has to do with the query at all (see ``orca.memory.relevance``).
+    sure it is that the row has to do with the query at all (see ``orca.memory.relevance``). ``priors`` are the
+    factors that its words and place put on the score, by name (see ``orca.memory.message_priors``).
     """
 
     kind: Record
@@ -310,6 +311,7 @@ class Hit:
     name: str | None = None
     relevance: float = 1.0
     memory_kind: MemoryKind | None = None
+    priors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from functools import partial
@@ -35,13 +35,14 @@ from orca.memory.record_search import RecordSearch
 from orca.memory.recorder import Recorder
 from orca.memory.relevance import Background
 from orca.memory.remembering import Rememberer
+from orca.memory.reranking import HitReranker
 from orca.memory.retrieval_constants import RELEVANCE_FLOOR
 from orca.memory.runs import Runs
 from orca.memory.spool import MessageSpool
 from orca.memory.summarizer import Summarizer
 from orca.memory.upkeep import Upkeep
 from orca.memory.worker import BackgroundWorker
-from orca.protocols import ChatModel, Clock, Embedder, Store, TokenCounter
+from orca.protocols import ChatModel, Clock, Embedder, Reranker, Store, TokenCounter
 from orca.stores.jsonl import JSONLStore
 from orca.stores.sqlite.store import SQLiteStore
 from orca.text.redaction import Redaction
@@ -84,6 +85,7 @@ def open_memory(
     *,
     embedder: Embedder | _Default | None = CONFIGURED,
     chat_model: ChatModel | _Default | None = CONFIGURED,
+    reranker: Reranker | _Default | None = CONFIGURED,
     token_counter: TokenCounter | _Default = CONFIGURED,
     clock: Clock | None = None,
     settings: Settings | None = None,
@@ -94,6 +96,7 @@ def open_memory(
         url: A path, ``":memory:"`` or ``postgresql://…``; None is the configured store.
         embedder: Turns texts into vectors; None turns the vector lane off.
         chat_model: Writes summaries and extracts memories; None leaves both to rules.
+        reranker: Orders the best message hits anew; None, as by default, leaves them as found.
         token_counter: Counts tokens for budgets.
         clock: Where the time comes from.
         settings: What to use in place of ``config.toml`` and the environment.
@@ -118,7 +121,8 @@ def open_memory(
         budget_share=settings.memory.budget_share,
         shares=settings.memory.shares,
     )
-    return _assemble(used, budget, _redaction(settings))
+    judge = _configured_reranker(settings) if reranker is CONFIGURED else reranker
+    return _assemble(replace(used, reranker=judge), budget, _redaction(settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +135,7 @@ class _Parts:
     embedder: Embedder | None
     model: ChatModel | None
     spool: MessageSpool | None
+    reranker: Reranker | None = None
     stand_in: bool = False
     notes: tuple[str, ...] = ()
 
@@ -218,11 +223,12 @@ def _recaller(used: _Parts, recorder: Recorder, redaction: Redaction) -> Recalle
         used.store,
         recorder=recorder,
         queries=queries,
-        messages=MessageSearch(used.store, background=background),
+        messages=MessageSearch(used.store, background=background, clock=used.clock),
         records=RecordSearch(used.store, clock=used.clock, background=background),
         counter=used.counter,
         clock=used.clock,
         redaction=redaction,
+        reranker=None if used.reranker is None else HitReranker(used.reranker, clock=used.clock),
     )
 
 
@@ -275,6 +281,19 @@ def _configured_embedder(settings: Settings) -> Embedder | None:
         query_prefix=settings.embedding.query_prefix,
         document_prefix=settings.embedding.document_prefix,
         timeout=settings.embedding.timeout_seconds,
+    )
+
+
+def _configured_reranker(settings: Settings) -> Reranker | None:
+    if settings.rerank.model is None:
+        return None
+    from orca.rerankers.openai_compatible import OpenAICompatibleReranker  # see above
+
+    return OpenAICompatibleReranker(
+        base_url=settings.rerank.base_url,
+        model=settings.rerank.model,
+        api_key=settings.rerank_key,
+        timeout=settings.rerank.timeout_seconds,
     )
 
 

@@ -7,7 +7,7 @@ better keyword or vector score never lowers a row; ties are broken by id, so tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,12 +26,13 @@ from orca.types import Lane
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A row's place in a ranking: its score and relevance in [0, 1], and what each lane gave."""
+    """A row's place in a ranking: its score and relevance in [0, 1], what each lane gave, and the priors that acted."""
 
     id: int
     score: float
     relevance: float
     lanes: Mapping[str, Lane]
+    priors: Mapping[str, float] = field(default_factory=dict)
 
 
 def lexical_weight(best_coverage: float) -> float:
@@ -126,6 +127,17 @@ def below_exact(scores: np.ndarray, coverage: np.ndarray, rows: Rows) -> np.ndar
             np.minimum.at(limits, near[held], scores[exact[held]])
     bounded: np.ndarray = np.minimum(scores, limits * (1 - 1e-9))
     return bounded
+
+
+def across_languages(fused: np.ndarray, meant: np.ndarray, mismatch: np.ndarray) -> np.ndarray:
+    """Return fused scores, and for rows in another language than the query what their meaning alone gives.
+
+    That such a row shares no word with the query says nothing about it, so the lexical lane must not judge it.
+    ``mismatch`` in [0, 1] is the difference between the shares of Han in query and row. Bilingual set, any@5 from Chinese
+    to English: .68 with it, .37 without; nothing changes where all is in one language.
+    """
+    mixed: np.ndarray = (1 - mismatch) * fused + mismatch * meant
+    return mixed
 
 
 def length_prior(lengths: np.ndarray) -> np.ndarray:

@@ -132,7 +132,8 @@ def inverse_document_frequencies(result: KeywordResult, *, more: int = 0) -> np.
         found = np.asarray(result.document_frequencies, dtype=np.float64)
         known = float(result.documents)
     documents = max(known, float(found.max(initial=0.0))) + more
-    return np.log1p((documents - found + 0.5) / (found + 0.5))
+    idf: np.ndarray = np.log1p((documents - found + 0.5) / (found + 0.5))
+    return idf
 
 
 def _worth(result: KeywordResult, terms: Sequence[str]) -> np.ndarray:

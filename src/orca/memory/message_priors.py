@@ -3,55 +3,83 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from orca.memory.retrieval_constants import (
     ANSWER_PRIOR,
     DATE_DAYS,
     DATE_PRIOR,
     QUESTION_PRIOR,
+    RELATIVE_DATE_PRIOR,
     SPEAKER_PRIOR,
+    TELLER_PRIOR,
 )
 from orca.text.analysis import index_terms
 from orca.text.dates import NamedDate, named_dates
 from orca.text.parts import plain_text
+from orca.text.relative_dates import Period, named_periods
 from orca.types import Message
 
 _TRAILING_NOTE = re.compile(r"\s*\[[^\[\]]*\]\s*$")
 """A note in brackets after the words, such as the caption of a shared photo."""
 
+_ASSISTANT_NAMED = re.compile(r"\b(?:you|your|yours)\b|[你您]", re.IGNORECASE)
+
+SLACK = timedelta(days=1)
+"""Around a period, because days are counted in UTC and people live elsewhere."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a query asks for beyond its topic: the speaker it names, if exactly one, and the dates it names."""
+    """What a query asks for beyond its topic: whose words it wants, and from when.
 
-    speaker: str | None
-    dates: tuple[NamedDate, ...]
+    ``speaker`` is the one whom it names, if exactly one; ``dates`` those that it names, and ``periods`` those that it
+    names relative to today. ``of_assistant`` is whether it speaks to the assistant ("what did you recommend?").
+    """
+
+    speaker: str | None = None
+    dates: tuple[NamedDate, ...] = ()
+    periods: tuple[Period, ...] = ()
+    of_assistant: bool = False
 
     @classmethod
-    def of(cls, query: str, candidates: Iterable[Message]) -> Asked:
-        """Read a query; the speakers it could name are those of the candidates."""
+    def of(cls, query: str, candidates: Iterable[Message], *, today: date | None = None) -> Asked:
+        """Read a query; the speakers it could name are those of the candidates. Without ``today`` no period is read."""
         speakers = {message.name for message in candidates if message.name}
         terms = set(index_terms(query))
         named = [name for name in speakers if set(index_terms(name)) <= terms] if len(speakers) > 1 else []
-        return cls(speaker=named[0] if len(named) == 1 else None, dates=tuple(named_dates(query)))
+        periods = [] if today is None else named_periods(query, today=today)
+        return cls(
+            speaker=named[0] if len(named) == 1 else None,
+            dates=tuple(named_dates(query)),
+            # Nothing was said yet on a day to come.
+            periods=tuple(period for period in periods if today is not None and period.first <= today),
+            of_assistant=bool(_ASSISTANT_NAMED.search(query)),
+        )
 
 
-def message_prior(message: Message, previous: Message | None, asked: Asked) -> float:
-    """Return the factor of a message's score, above 0 and at most ``MAX_PRIOR``."""
-    factor = 1.0
-    if is_question(message):
-        factor *= QUESTION_PRIOR
+def message_priors(message: Message, previous: Message | None, asked: Asked) -> Mapping[str, float]:
+    """Return the factors of a message's score by name, above 0 each; their product is at most ``MAX_PRIOR``."""
+    factors: dict[str, float] = {}
+    asks = is_question(message)
+    if asks:
+        factors["question"] = QUESTION_PRIOR
+    answers = previous is not None and _is_other_speaker(message, previous) and is_question(previous)
+    if message.name is None and not asked.of_assistant and (message.role == "user" or asks or answers):
+        factors["teller"] = TELLER_PRIOR
     if asked.speaker is not None and message.name == asked.speaker:
-        factor *= SPEAKER_PRIOR
-    if asked.dates and message.timestamp is not None:
+        factors["speaker"] = SPEAKER_PRIOR
+    if message.timestamp is not None:
         day = message.timestamp.date()
-        if any(named.is_near(day, DATE_DAYS) for named in asked.dates):
-            factor *= DATE_PRIOR
-    if previous is not None and _is_other_speaker(message, previous) and is_question(previous):
-        factor *= ANSWER_PRIOR
-    return factor
+        if any(period.first - SLACK <= day <= period.last + SLACK for period in asked.periods):
+            factors["date"] = RELATIVE_DATE_PRIOR
+        elif any(named.is_near(day, DATE_DAYS) for named in asked.dates):
+            factors["date"] = DATE_PRIOR
+    if answers:
+        factors["answer"] = ANSWER_PRIOR
+    return factors
 
 
 def is_question(message: Message) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from orca.memory.fusion import (
     Ranked,
+    across_languages,
     below_exact,
     best_first,
     dense_trust,
@@ -22,14 +24,18 @@ from orca.memory.fusion import (
     smoothed,
 )
 from orca.memory.lexical import Lexical, Rows, place_rows, score_rows
-from orca.memory.message_priors import Asked, message_prior
+from orca.memory.message_priors import Asked, message_priors
 from orca.memory.relevance import Background, background_of, relevance
 from orca.memory.retrieval_constants import CANDIDATES, EXPANDED, FEW_WORDS, MAX_PRIOR, NEIGHBOURS, RERANKED
-from orca.protocols import Store
+from orca.protocols import Clock, Store
 from orca.text.analysis import count_words, query_terms
+from orca.text.language import cjk_share
 from orca.text.parts import plain_text
 from orca.text.small_talk import is_small_talk
 from orca.types import Hit, KeywordResult, Message, Scope
+
+LANGUAGE_CHARACTERS = 400
+"""Characters at a message's head that tell its language."""
 
 
 class MessageSearch:
@@ -40,8 +46,14 @@ class MessageSearch:
     hits than that gets them.
     """
 
-    def __init__(self, store: Store, *, background: Background | None = None) -> None:
-        """``background`` is known for an embedder that was measured; None learns it from the rows found."""
+    def __init__(
+        self, store: Store, *, background: Background | None = None, clock: Clock | None = None
+    ) -> None:
+        """``background`` is known for an embedder that was measured; None learns it from the rows found.
+
+        Without a ``clock`` nobody knows which day "yesterday" was, and such words stand for no date.
+        """
+        self._clock = clock
         self._store = store
         self._background = background
 
@@ -70,13 +82,15 @@ class MessageSearch:
         lexical = score_rows(keyword, rows, terms=terms)
         cosines = dict(near)
         similarities = np.array([cosines.get(row_id, np.nan) for row_id in rows.ids.tolist()])
-        scores = _scores(lexical, similarities, rows, has_keywords=bool(keyword.matches))
+        fused, meant = _scores(lexical, similarities, rows, has_keywords=bool(keyword.matches))
         if is_small_talk(query):
-            sure = np.zeros(len(scores))
+            sure = np.zeros(len(fused))
         else:
             background = self._background or background_of(similarities)
             sure = relevance(similarities, lexical.coverage, background)
-        return self._rerank(query, rows, scores, sure, lexical, similarities, scope=scope, limit=limit)
+        return self._rerank(
+            query, rows, (fused, meant), sure, lexical, similarities, scope=scope, limit=limit
+        )
 
     def _lanes(
         self,
@@ -125,7 +139,7 @@ class MessageSearch:
         self,
         query: str,
         rows: Rows,
-        scores: np.ndarray,
+        scores: tuple[np.ndarray, np.ndarray],
         sure: np.ndarray,
         lexical: Lexical,
         similarities: np.ndarray,
@@ -133,19 +147,24 @@ class MessageSearch:
         scope: Scope,
         limit: int,
     ) -> list[Hit]:
-        top = best_first(scores, rows.ids)[: max(RERANKED, 2 * limit)]
+        fused, meant = scores
+        top = best_first(np.maximum(fused, meant), rows.ids)[: max(RERANKED, 2 * limit)]
         before = rows.before(top)
         wanted = np.unique(np.concatenate([rows.ids[top], rows.ids[before[before >= 0]]]))
         loaded = {row.id: row for row in self._store.messages.get_many(wanted.tolist(), scope=scope)}
-        asked = Asked.of(query, loaded.values())
-        priors = np.zeros(len(top))
-        for place, (index, previous) in enumerate(zip(top.tolist(), before.tolist(), strict=True)):
+        asked = Asked.of(query, loaded.values(), today=self._clock.now().date() if self._clock else None)
+        languages = np.full(len(rows.ids), cjk_share(query))
+        priors: dict[int, Mapping[str, float]] = {}
+        for index, previous in zip(top.tolist(), before.tolist(), strict=True):
             message = loaded.get(int(rows.ids[index]))
             if message is not None:
                 prior = loaded.get(int(rows.ids[previous])) if previous >= 0 else None
-                priors[place] = message_prior(message, prior, asked)
-        final = scores / MAX_PRIOR
-        final[top] *= priors
+                priors[index] = message_priors(message, prior, asked)
+                languages[index] = cjk_share(plain_text(message.content)[:LANGUAGE_CHARACTERS])
+        final = across_languages(fused, meant, np.abs(languages - cjk_share(query)))
+        final = lift_best(final, lexical.scores, similarities) / MAX_PRIOR
+        for index, factors in priors.items():
+            final[index] *= math.prod(factors.values())
         if count_words(query_terms(query)) <= FEW_WORDS:
             final = below_exact(final, lexical.coverage, rows)
         lanes = {
@@ -162,20 +181,26 @@ class MessageSearch:
                 score=float(final[row]),
                 relevance=float(sure[row]),
                 lanes=lanes_at(row, lanes),
+                priors=priors[row],
             )
             hits.append(_hit(loaded[row_id], ranked))
         return hits
 
 
-def _scores(lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywords: bool) -> np.ndarray:
+def _scores(
+    lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywords: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of both lanes together, and those of rows in another language than the query."""
     dense = None if np.isnan(similarities).all() else min_max(smoothed(similarities, rows))
+    trust = dense_trust(similarities)
     fused = fuse(
         share_of_best(lexical.scores) if has_keywords else None,
         dense,
         weight=lexical_weight(lexical.best_coverage),
-        trust=dense_trust(similarities),
+        trust=trust,
     )
-    return lift_best(fused * length_prior(rows.lengths), lexical.scores, similarities)
+    length = length_prior(rows.lengths)
+    return fused * length, (fused if dense is None else trust * dense) * length
 
 
 def _hit(message: Message, ranked: Ranked) -> Hit:
@@ -191,4 +216,5 @@ def _hit(message: Message, ranked: Ranked) -> Hit:
         role=message.role,
         name=message.name,
         relevance=ranked.relevance,
+        priors=ranked.priors,
     )

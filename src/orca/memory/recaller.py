@@ -14,6 +14,7 @@ from orca.memory.message_search import MessageSearch
 from orca.memory.query_embedding import QueryEmbedder
 from orca.memory.record_search import RecordSearch, record_hit
 from orca.memory.recorder import Recorder
+from orca.memory.reranking import RERANKED_HITS, HitReranker
 from orca.memory.retrieval_constants import LANES, SearchLane
 from orca.memory.working import select_window
 from orca.protocols import Clock, Store, TokenCounter
@@ -55,6 +56,7 @@ class Recaller:
         counter: TokenCounter,
         clock: Clock,
         redaction: Redaction = MASKED,
+        reranker: HitReranker | None = None,
     ) -> None:
         self._store = store
         self._recorder = recorder
@@ -64,6 +66,7 @@ class Recaller:
         self._counter = counter
         self._clock = clock
         self._redaction = redaction
+        self._reranker = reranker
 
     def working(self, *, scope: Scope, token_budget: int) -> list[Message]:
         """Return the newest messages within the budget, never half of a tool call, chronological."""
@@ -83,9 +86,8 @@ class Recaller:
     def messages(self, *, scope: Scope, query: str, limit: int, across_sessions: bool) -> list[Hit]:
         """Return messages for a query, best first."""
         _check_limit("limit", limit)
-        return self._messages.search(
-            query, self._vector(query)[0], scope=scope, limit=limit, across_sessions=across_sessions
-        )
+        vector = self._vector(query)[0]
+        return self._found(query, vector, scope=scope, limit=limit, across_sessions=across_sessions)[0]
 
     def recall(self, *, scope: Scope, query: str, limit: int, token_budget: int) -> Recall:
         """Return what every tier gives for a query."""
@@ -93,12 +95,13 @@ class Recaller:
         vector, reason = self._vector(query)
         long_term = self._memories(scope, query, vector, LONG_TERM_ITEMS)
         self._touch(long_term, scope)
+        hits, unranked = self._found(query, vector, scope=scope, limit=limit)
         return Recall(
             working=tuple(self.working(scope=scope, token_budget=token_budget)),
             short_term=tuple(self._summaries(scope, query, vector, SHORT_TERM_ITEMS)),
             long_term=tuple(long_term),
-            messages=tuple(self._messages.search(query, vector, scope=scope, limit=limit)),
-            degraded=self._degraded(reason),
+            messages=tuple(hits),
+            degraded=self._degraded(reason, unranked),
         )
 
     def for_prompt(
@@ -122,9 +125,10 @@ class Recaller:
         long_term = self._with_pinned(scope, found)
         if not trial:
             self._touch(long_term, scope)
-        hits = []
+        hits: list[Hit] = []
+        unranked: str | None = None
         if query:
-            hits = self._messages.search(query, vector, scope=scope, limit=PROMPT_MESSAGES, keywords=keywords)
+            hits, unranked = self._found(query, vector, scope=scope, limit=PROMPT_MESSAGES, keywords=keywords)
         shown = [message.id for message in working if message.id is not None] + [hit.id for hit in hits]
         return Recall(
             working=tuple(working),
@@ -132,7 +136,7 @@ class Recaller:
             long_term=tuple(long_term),
             messages=tuple(hits),
             corrections=tuple(self._corrections(shown, scope)),
-            degraded=self._degraded(reason) if query else None,
+            degraded=self._degraded(reason, unranked) if query else None,
         )
 
     def _vector(self, query: str | None) -> tuple[np.ndarray | None, str | None]:
@@ -142,8 +146,34 @@ class Recaller:
             return None, self._store.vectors.reason
         return self._queries.embed(self._redaction.text(query))
 
-    def _degraded(self, reason: str | None) -> str | None:
-        reasons = dict.fromkeys(filter(None, (reason, *self._store.degraded, self._recorder.reason)))
+    def _found(
+        self,
+        query: str,
+        vector: np.ndarray | None,
+        *,
+        scope: Scope,
+        limit: int,
+        across_sessions: bool = True,
+        keywords: bool = True,
+    ) -> tuple[list[Hit], str | None]:
+        """Return the best messages, reranked where there is a model for it, and why that model did not serve."""
+        ranks = self._reranker is not None and limit > 0
+        hits = self._messages.search(
+            query,
+            vector,
+            scope=scope,
+            limit=max(limit, RERANKED_HITS) if ranks else limit,
+            across_sessions=across_sessions,
+            keywords=keywords,
+        )
+        # Small talk concerns no message, whatever a model makes of it.
+        if self._reranker is None or not any(hit.relevance for hit in hits):
+            return hits[:limit], None
+        hits, reason = self._reranker.order(self._redaction.text(query), hits)
+        return hits[:limit], reason
+
+    def _degraded(self, *reasons_here: str | None) -> str | None:
+        reasons = dict.fromkeys(filter(None, (*reasons_here, *self._store.degraded, self._recorder.reason)))
         return "; ".join(reasons) or None
 
     def _newest(self, scope: Scope, token_budget: int) -> list[Message]:

@@ -111,11 +111,12 @@ class OpenAICompatibleReranker:
             raise ProviderResponseError(f"{self._endpoint.shown_url}{PATH} answered without a list of scores")
         scores: dict[int, float] = {}
         for item in items:
-            index = item.get("index") if isinstance(item, Mapping) else None
-            score = item.get("relevance_score", item.get("score")) if isinstance(item, Mapping) else None
+            if not isinstance(item, Mapping):
+                continue
+            index, score = item.get("index"), item.get("relevance_score", item.get("score"))
             if type(index) is not int or not 0 <= index < count:
                 continue  # results come sorted by score, so one without its index cannot be placed
-            if type(score) in (int, float) and math.isfinite(score):
+            if isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score):
                 scores[index] = math.nan if index in scores else float(score)
         return scores
 

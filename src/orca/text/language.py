@@ -6,7 +6,8 @@ import re
 
 from orca.text.analysis import CJK
 
-_LETTERS = re.compile(rf"([{CJK}])|([^\W\d_{CJK}]+)")
+_CJK_LETTER = re.compile(rf"[{CJK}]")
+_WORD = re.compile(rf"[^\W\d_{CJK}]+")
 
 
 def cjk_share(text: str) -> float:
@@ -14,10 +15,7 @@ def cjk_share(text: str) -> float:
 
     A character of these counts as much as a word of any other script, since it carries about as much meaning.
     """
-    cjk = words = 0
-    for character, _ in _LETTERS.findall(text):
-        if character:
-            cjk += 1
-        else:
-            words += 1
+    if text.isascii():
+        return 0.0
+    cjk, words = len(_CJK_LETTER.findall(text)), len(_WORD.findall(text))
     return cjk / (cjk + words) if cjk else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from orca.text.analysis import CJK
@@ -217,3 +218,31 @@ def annotate_dates(text: str, *, said_at: datetime) -> str:
         pieces.append(text[position:end] + (f"（{resolved}）" if chinese else f" ({resolved})"))
         position = end
     return "".join(pieces) + text[position:]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The days from ``first`` to ``last``, both included."""
+
+    first: date
+    last: date
+
+
+def named_periods(text: str, *, today: date) -> list[Period]:
+    """Return the days, weeks, months and years that ``text`` names relative to ``today``, in no particular order."""
+    found = []
+    for pattern, resolve in _RULES:
+        for match in pattern.finditer(text):
+            resolved = resolve(match, today)
+            if resolved:
+                first, _, last = resolved.partition("/")
+                found.append(Period(_edge(first), _edge(last or first, end=True)))
+    return found
+
+
+def _edge(resolved: str, *, end: bool = False) -> date:
+    """Return the first or last day of ``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``."""
+    year, *rest = map(int, resolved.split("-"))
+    month = rest[0] if rest else 12 if end else 1
+    day = rest[1] if len(rest) > 1 else calendar.monthrange(year, month)[1] if end else 1
+    return date(year, month, day)
