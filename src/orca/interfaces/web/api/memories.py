@@ -8,7 +8,6 @@ from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from orca.errors import ConfigError
 from orca.interfaces.web.api.paging import Cursor, Limit, Search, next_link, read_cursor, row_id
 from orca.interfaces.web.api.schemas import Forgotten, ListOut, MemoryChange, MemoryNew, MemoryOut, PageOut
 from orca.interfaces.web.state import MAX_ID, Memory, Owner
@@ -63,7 +62,7 @@ def get_memory(memory: Memory, owner: Owner, id: MemoryId) -> LongTermMemory:
 def edit_memory(memory: Memory, owner: Owner, id: MemoryId, change: MemoryChange) -> LongTermMemory:
     """Supersede a memory by a new version, which has an id of its own; the old one stays in its history."""
     if change.content is None and change.kind is None:
-        raise ConfigError("give a content, a kind, or both")
+        return memory.browse.memory(scope=owner, id=id)
     return memory.update_memory(scope=owner, id=id, content=change.content, kind=change.kind)
 
 

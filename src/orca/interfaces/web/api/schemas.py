@@ -48,7 +48,10 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("is no time between the years 1 and 9999 in UTC") from error
 
 
-Text = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")]
+SOMETHING = "[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+"""A character that is neither white space nor a control. Spelled out, because engines differ over what ``\\s`` is."""
+
+Text = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1, max_length=MAX_TEXT, pattern=SOMETHING)]
 """Text with something in it; half a surrogate pair becomes U+FFFD."""
 
 AnyText = Annotated[str, BeforeValidator(_cleaned), Field(max_length=MAX_TEXT)]
