@@ -25,6 +25,7 @@ from orca.memory.fusion import (
 )
 from orca.memory.lexical import Lexical, Rows, place_rows, score_rows
 from orca.memory.message_priors import Asked, message_priors
+from orca.memory.query_embedding import SEARCHED_CHARACTERS, bounded
 from orca.memory.relevance import Background, background_of, relevance
 from orca.memory.retrieval_constants import CANDIDATES, EXPANDED, FEW_WORDS, MAX_PRIOR, NEIGHBOURS, RERANKED
 from orca.protocols import Clock, Store
@@ -74,6 +75,7 @@ class MessageSearch:
         """
         if limit < 1:
             return []
+        query = bounded(query, SEARCHED_CHARACTERS)
         terms = query_terms(query) if keywords else []
         keyword, near = self._lanes(terms, query_vector, scope, limit=limit, across_sessions=across_sessions)
         rows, near = self._expand(keyword, near, query_vector, scope, limit=limit)

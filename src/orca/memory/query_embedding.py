@@ -18,6 +18,9 @@ logger = logging.getLogger("orca")
 QUERY_CHARACTERS = 2_000
 """Longest query text that is embedded. What a long paste is about stands at its head, what is asked at its tail."""
 
+SEARCHED_CHARACTERS = 8_000
+"""The most characters of a query whose words are searched for: whole logs are pasted into chats."""
+
 DEADLINE_SECONDS = 2.5
 """How long a recall waits for the query's vector before keyword and recency serve alone."""
 

@@ -21,6 +21,7 @@ from orca.memory.fusion import (
 )
 from orca.memory.lexical import place_rows, score_rows
 from orca.memory.maintenance import is_expired
+from orca.memory.query_embedding import SEARCHED_CHARACTERS, bounded
 from orca.memory.relevance import Background, background_of, relevance
 from orca.memory.retrieval_constants import CANDIDATES
 from orca.protocols import Clock, Store
@@ -59,6 +60,7 @@ class RecordSearch:
         """
         if limit < 1:
             return []
+        query = bounded(query, SEARCHED_CHARACTERS)
         width = max(CANDIDATES, limit)
         facet = self._store.summaries if record == "summary" else self._store.memories
         terms = query_terms(query) if keywords else []
