@@ -43,6 +43,7 @@ from orca.memory.summarizer import Summarizer
 from orca.memory.upkeep import Upkeep
 from orca.memory.worker import BackgroundWorker
 from orca.protocols import ChatModel, Clock, Embedder, Reranker, Store, TokenCounter
+from orca.providers import configured_embedder, configured_model, configured_reranker
 from orca.stores.jsonl import JSONLStore
 from orca.stores.sqlite.store import SQLiteStore
 from orca.text.redaction import Redaction
@@ -113,15 +114,15 @@ def open_memory(
         _location(url, settings),
         clock=clock,
         counter=counter,
-        embedder=_configured_embedder(settings) if embedder is CONFIGURED else embedder,
-        model=_configured_model(settings) if chat_model is CONFIGURED else chat_model,
+        embedder=configured_embedder(settings) if embedder is CONFIGURED else embedder,
+        model=configured_model(settings) if chat_model is CONFIGURED else chat_model,
     )
     budget = TokenBudget(
         window_tokens=settings.llm.window_tokens,
         budget_share=settings.memory.budget_share,
         shares=settings.memory.shares,
     )
-    judge = _configured_reranker(settings) if reranker is CONFIGURED else reranker
+    judge = configured_reranker(settings) if reranker is CONFIGURED else reranker
     return _assemble(replace(used, reranker=judge), budget, _redaction(settings))
 
 
@@ -265,38 +266,6 @@ def _spool(location: str, clock: Clock) -> MessageSpool | None:
     return MessageSpool(JSONLStore(path.with_name(path.name + "-spool"), clock=clock), clock)
 
 
-def _configured_embedder(settings: Settings) -> Embedder | None:
-    if settings.embedding_provider == "off":
-        return None
-    if settings.embedding_provider == "local":
-        return LocalEmbedder()
-    # The OpenAI SDK takes over a second to import, which a memory without an API need not wait for.
-    from orca.embedders.openai_compatible import OpenAICompatibleEmbedder
-
-    return OpenAICompatibleEmbedder(
-        base_url=settings.embedding.base_url,
-        model=settings.embedding.model,
-        dimensions=settings.embedding.dimensions,
-        api_key=settings.embedding_key,
-        query_prefix=settings.embedding.query_prefix,
-        document_prefix=settings.embedding.document_prefix,
-        timeout=settings.embedding.timeout_seconds,
-    )
-
-
-def _configured_reranker(settings: Settings) -> Reranker | None:
-    if settings.rerank.model is None:
-        return None
-    from orca.rerankers.openai_compatible import OpenAICompatibleReranker  # see above
-
-    return OpenAICompatibleReranker(
-        base_url=settings.rerank.base_url,
-        model=settings.rerank.model,
-        api_key=settings.rerank_key,
-        timeout=settings.rerank.timeout_seconds,
-    )
-
-
 def open_agent(
     memory: MemoryManager | None = None,
     *,
@@ -402,16 +371,3 @@ def _configured_agents(settings: Settings, tools: ToolBox) -> list[AgentSpec]:
             )
         )
     return specs
-
-
-def _configured_model(settings: Settings) -> ChatModel | None:
-    if settings.llm.model is None:
-        return None
-    from orca.llms.openai_compatible import OpenAICompatibleModel  # see above
-
-    return OpenAICompatibleModel(
-        base_url=settings.llm.base_url,
-        model=settings.llm.model,
-        api_key=settings.llm_key,
-        timeout=settings.llm.timeout_seconds,
-    )
