@@ -220,7 +220,11 @@ class MemoryStore(Protocol):
         ...
 
     def delete(self, memory_ids: Sequence[int], *, scope: Scope) -> int:
-        """Delete memories for good, every version of each; return how many rows went."""
+        """Delete memories for good, every version of each; return how many rows went.
+
+        The summaries of their source messages go too, and these messages get ``"forgotten": true`` in their
+        metadata, so that nobody makes the memories anew.
+        """
         ...
 
 

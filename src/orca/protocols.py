@@ -15,7 +15,7 @@ Rules that hold for every facet:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -214,8 +214,8 @@ class Store(Protocol):
         """Store exported rows, skipping those that exist; return the number stored by table."""
         ...
 
-    def scrub(self) -> None:
-        """Rewrite the files so that no deleted text is left in them."""
+    def scrub(self, texts: Collection[str] = ()) -> Sequence[Check]:
+        """Rewrite the files so that no deleted text is left in them, and look for ``texts`` in each file."""
         ...
 
     def close(self) -> None:

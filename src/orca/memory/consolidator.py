@@ -16,7 +16,7 @@ from orca.memory.prompts import again_message, extraction_messages
 from orca.memory.remembering import Rememberer
 from orca.memory.review import Outcome, Review, same_matter
 from orca.memory.summarizer import facts_stated, still_sourced
-from orca.memory.transcript import said_text, transcript
+from orca.memory.transcript import is_forgotten, said_text, transcript
 from orca.protocols import ChatModel, Clock, Store
 from orca.text.analysis import query_terms
 from orca.text.statements import language_of
@@ -96,18 +96,19 @@ class Consolidator:
     def _consolidate(self, scope: Scope) -> int:
         read = 0
         for batch in self._batches(scope):
-            known = self._offered(batch, scope)
-            by_rule = facts_stated(batch, self._extractor)
+            read += len(batch)
+            told = [message for message in batch if not is_forgotten(message)]
+            known = self._offered(told, scope)
+            by_rule = facts_stated(told, self._extractor)
             if self._model is None:
                 outcome = Outcome(statements=by_rule)
             else:
                 try:
-                    outcome = self._ask(batch, known, by_rule)
+                    outcome = self._ask(told, known, by_rule)
                 except ProviderError:
                     self._rememberer.add_many(by_rule, scope=scope)  # facts live even while the model is away
                     raise
             self._apply(batch, outcome, scope)
-            read += len(batch)
         if read:
             self._maintenance.prune_summaries(scope=scope)
             self._maintenance.retire(scope=scope)

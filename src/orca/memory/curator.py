@@ -1,4 +1,4 @@
-"""Long-term memory and sessions by hand: remember, edit, pin, forget, end, delete."""
+"""Long-term memory and sessions by hand: remember, edit, pin, end."""
 
 from __future__ import annotations
 
@@ -123,14 +123,6 @@ class Curator:
             memory = replace(tx.memories.get(memory_id, scope=scope), pinned=pinned)
             return tx.memories.update(memory, scope=scope)
 
-    def forget(self, *, scope: Scope, memory_id: int) -> int:
-        """Delete every version of a memory. Raises ``NotFoundError``."""
-        with self._store.transaction() as tx:
-            versions = tx.memories.history(memory_id, scope=scope)
-            return tx.memories.delete(
-                [memory.id for memory in versions if memory.id is not None], scope=scope
-            )
-
     def rename_session(self, *, scope: Scope, title: str) -> Session:
         """Give a session a title. Raises ``NotFoundError``."""
         title = self._redaction.text(clean(title).strip())
@@ -143,14 +135,6 @@ class Curator:
         session = self._store.sessions.update(scope=scope, state="ended", now=self._clock.now())
         self._notify()
         return session
-
-    def delete_session(self, *, scope: Scope) -> Mapping[str, int]:
-        """Delete a session with everything derived from it."""
-        return self._store.sessions.delete(scope=scope)
-
-    def delete_user(self, *, scope: Scope) -> Mapping[str, int]:
-        """Delete everything of the scope's user."""
-        return self._store.sessions.delete_user(user=scope.user)
 
 
 def checked_content(content: str) -> str:

@@ -12,6 +12,7 @@ from orca.health import Report, Status
 from orca.memory.browser import Browser
 from orca.memory.context import ContextBuilder
 from orca.memory.curator import Curator
+from orca.memory.erasure import Erasure
 from orca.memory.lab import RecallLab
 from orca.memory.recaller import Recaller
 from orca.memory.recorder import Recorder, as_message
@@ -60,6 +61,7 @@ class MemoryManager:
         """Join the parts; ``orca.wiring`` makes them."""
         self._store = store
         self.browse = Browser(store, upkeep)
+        self.erasure = Erasure(store, recorder)
         self.lab = RecallLab(recaller, builder, budget)
         self._recorder = recorder
         self._recaller = recaller
@@ -214,9 +216,12 @@ class MemoryManager:
         """Pin a memory, so that it always enters and never retires; or let it go."""
         return self._curator.pin(scope=scope, memory_id=id, pinned=pinned)
 
-    def forget(self, *, scope: Scope, id: int) -> int:
-        """Delete a memory with every version of it; return how many rows went."""
-        return self._curator.forget(scope=scope, memory_id=id)
+    def forget(self, *, scope: Scope, id: int, sources: bool = False) -> int:
+        """Delete a memory, its versions and the summaries made of its source messages; return how many versions went.
+
+        Nothing is learned from these messages again. They stay, unless ``sources`` says that they go as well.
+        """
+        return self.erasure.forget(scope=scope, memory_id=id, sources=sources)
 
     def history(self, *, scope: Scope, id: int) -> list[Memory]:
         """Return every version of a memory with its provenance, oldest first."""
@@ -242,17 +247,15 @@ class MemoryManager:
 
     def delete_session(self, *, scope: Scope) -> Mapping[str, int]:
         """Delete a session with everything derived from it; return the number of rows by kind."""
-        return self._curator.delete_session(scope=scope)
+        return self.erasure.delete_session(scope=scope)
 
     def delete_user(self, *, scope: Scope) -> Mapping[str, int]:
         """Delete everything of the scope's user; return the number of rows by kind."""
-        return self._curator.delete_user(scope=scope)
+        return self.erasure.delete_user(scope=scope)
 
-    def erase(self, *, scope: Scope | None = None) -> None:
-        """Delete the scope's session, where one is given, and leave no trace of deleted text in the files."""
-        if scope is not None:
-            self._curator.delete_session(scope=scope)
-        self._store.scrub()
+    def erase(self, *, scope: Scope | None = None) -> Report:
+        """Delete the scope's session, if given, rewrite the files, and report what a search for its text finds."""
+        return self.erasure.erase(scope=scope)
 
     def subagent_runs(self, *, scope: Scope, parent_message_id: int | None = None) -> list[SubAgentRun]:
         """Return the session's sub-agent runs, or those that one message started."""

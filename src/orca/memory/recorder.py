@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, get_args
 
 from orca.errors import ConfigError, StoreUnavailableError
+from orca.health import Check
 from orca.memory.rendering import message_tokens, render_message
 from orca.memory.spool import MessageSpool
 from orca.memory.turn_end import ends_turn, is_blank, summary_job
@@ -120,6 +121,18 @@ class Recorder:
         if self._spool is None or self._stand_in:
             return []
         return self._spool.waiting(scope=scope)
+
+    def count_waiting(self, *, user: str, session: str | None) -> int:
+        """Return how many messages of a user, or of one session, wait in the spool."""
+        return 0 if self._spool is None else self._spool.count_of(user=user, session=session)
+
+    def discard(self, *, user: str, session: str | None) -> int:
+        """Delete the messages of a user, or of one session, that wait in the spool; return how many."""
+        return 0 if self._spool is None else self._spool.discard(user=user, session=session)
+
+    def check_spool(self, texts: Collection[str]) -> list[Check]:
+        """Look for deleted texts in the files of the spool."""
+        return [] if self._spool is None else self._spool.check_files(texts)
 
     def _store_messages(self, messages: Sequence[Message], scope: Scope) -> list[Message]:
         now = self._clock.now()

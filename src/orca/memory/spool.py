@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
 from orca.facets import MessageStore
+from orca.health import Check
 from orca.memory.turn_end import ends_turn, summary_job
 from orca.protocols import Clock, Store
+from orca.text.traces import found_in, pieces_of
 from orca.types import Message, Scope
 
 DRAIN_BATCH = 200
@@ -61,6 +64,38 @@ class MessageSpool:
     def waiting(self, *, scope: Scope) -> list[Message]:
         """Return the scope's messages that wait, oldest first."""
         return self._log.recent(scope=scope)
+
+    def count_of(self, *, user: str, session: str | None) -> int:
+        """Return how many messages of a user, or of one of their sessions, wait."""
+        return sum(self._log.count(scope=scope) for scope in self._scopes_of(user, session))
+
+    def discard(self, *, user: str, session: str | None) -> int:
+        """Delete the messages of a user, or of one of their sessions, that wait; return how many went."""
+        return sum(
+            self._log.delete(
+                [message.id for message in self._log.recent(scope=scope) if message.id is not None],
+                scope=scope,
+            )
+            for scope in self._scopes_of(user, session)
+        )
+
+    def check_files(self, texts: Collection[str]) -> list[Check]:
+        """Look for deleted texts in the files; what messages that still wait hold as well is no trace of them."""
+        pieces = pieces_of(texts)
+        files = [path for path in sorted(Path(self._log.location).rglob("*")) if path.is_file()]
+        found = set().union(*(found_in(path, pieces) for path in files))
+        waiting = [message for scope in self._log.scopes() for message in self._log.recent(scope=scope)]
+        living = {piece for piece in found if any(piece.decode(errors="replace") in str(m) for m in waiting)}
+        traces = found - living
+        detail = f"{len(traces)} of {len(pieces)} pieces of deleted text found in {len(files)} files"
+        return [Check(name="traces in the spool", ok=not traces, detail=detail)]
+
+    def _scopes_of(self, user: str, session: str | None) -> list[Scope]:
+        return [
+            scope
+            for scope in self._log.scopes()
+            if scope.user == user and (session is None or scope.session == session)
+        ]
 
     def drain(self, store: Store) -> int:
         """Move every message into the store, in order within each session; return how many came.

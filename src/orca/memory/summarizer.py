@@ -14,7 +14,7 @@ from orca.memory.extractor import Extractor
 from orca.memory.maintenance import Maintenance
 from orca.memory.prompts import summary_messages
 from orca.memory.remembering import Rememberer
-from orca.memory.transcript import said_text, transcript, turn_ending_at
+from orca.memory.transcript import is_forgotten, said_text, transcript, turn_ending_at
 from orca.protocols import ChatModel, Clock, Store
 from orca.text.reasoning import split_reasoning
 from orca.text.statements import language_of, length_units
@@ -95,7 +95,11 @@ class Summarizer:
         retried = failure is not None and job.attempts + 1 < MAX_ATTEMPTS and not failure[1]
         candidates = facts_stated(turn, self._extractor, earlier=self._before(turn, scope))
         with self._store.transaction() as tx:
-            if text and self._may_write(tx, last, before, method, scope):
+            if (
+                text
+                and self._may_write(tx, last, before, method, scope)
+                and not _any_forgotten(tx, turn, scope)
+            ):
                 tx.summaries.append(self._summary(text, method, turn, scope), scope=scope)
             self._rememberer.add_many(still_sourced(tx, candidates, scope=scope), scope=scope)
             if failure is not None and retried:
@@ -232,10 +236,18 @@ def _is_own(message: Message) -> bool:
 
 
 def still_sourced(tx: Store, candidates: Sequence[Candidate], *, scope: Scope) -> list[Candidate]:
-    """Return the candidates whose messages exist still: what was deleted while a model wrote must not come back."""
+    """Return the candidates whose messages exist still: what was deleted or forgotten must not come back."""
     ids = {number for candidate in candidates for number in candidate.source_message_ids}
-    there = {message.id for message in tx.messages.get_many(sorted(ids), scope=scope)}
+    there = {
+        message.id for message in tx.messages.get_many(sorted(ids), scope=scope) if not is_forgotten(message)
+    }
     return [candidate for candidate in candidates if there.issuperset(candidate.source_message_ids)]
+
+
+def _any_forgotten(tx: Store, turn: Sequence[Message], scope: Scope) -> bool:
+    """Whether what one of the messages said was forgotten, now or while a model wrote."""
+    current = tx.messages.get_many([_message_id(message) for message in turn], scope=scope)
+    return any(map(is_forgotten, current))
 
 
 _BREAKS = re.compile(r"[^。！？!?.；;，,]*[。！？!?.；;，,]+\s*|[^。！？!?.；;，,]+$")

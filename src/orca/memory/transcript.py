@@ -24,6 +24,15 @@ _MAX_TURN = 1024  # a turn of more messages than this is summarised from its new
 _LABELS = {"user": "user", "assistant": "assistant", "tool": "tool result"}
 
 
+FORGOTTEN = "forgotten"
+"""Key in the metadata of a message from which nothing is learned again, since what it told was forgotten."""
+
+
+def is_forgotten(message: Message) -> bool:
+    """Whether a memory that this message told was forgotten."""
+    return message.metadata.get(FORGOTTEN) is True
+
+
 def said_text(message: Message) -> str:
     """Return a message's own words: plain text without recalled memory."""
     return strip_recalled(plain_text(message.content)).strip()

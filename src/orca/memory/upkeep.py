@@ -7,13 +7,11 @@ from typing import Any
 
 from orca.health import Report, Status
 from orca.memory.embedding_queue import EmbeddingQueue
+from orca.memory.erasure import TEXTS
 from orca.memory.recorder import Recorder
 from orca.memory.worker import BackgroundWorker
 from orca.protocols import ChatModel, Clock, Embedder, Store, TokenCounter
 from orca.text.redaction import MASKED, Redaction
-
-TEXTS = ("content", "tool_calls", "reasoning", "metadata", "title", "task", "summary", "error")
-"""Columns of exported rows that hold what somebody wrote."""
 
 
 class Upkeep:

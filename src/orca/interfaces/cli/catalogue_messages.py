@@ -98,6 +98,10 @@ CHINESE: dict[str, str] = {
     "there is no run {run} of user {user}": "用户 {user} 没有编号为 {run} 的运行",
     "Delete {name} with its {n} messages?": "删除 {name} 及其 {n} 条消息？",
     "Deleted": "已删除",
+    "Would go": "将会删除",
+    "Forget {n} rows for good?": "永久遗忘 {n} 行数据？",
+    "name a memory by its number, a conversation by --session, or a user by --user": "请用编号指明一条记忆，用 --session 指明一个会话，或用 --user 指明一个用户",
+    "--messages goes with a memory's number": "--messages 须与记忆的编号一起使用",
     # Words of the domain that are shown as data: roles, records, lanes, tiers, kinds, states, origins.
     "user": "用户",
     "assistant": "助手",

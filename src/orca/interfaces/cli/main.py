@@ -21,6 +21,7 @@ from orca.interfaces.cli import (
     archive,
     chat,
     demo,
+    forgetting,
     health,
     importing,
     memories,
@@ -164,7 +165,19 @@ def _root(
     pass
 
 
-for _module in (demo, importing, recalling, chat, memories, sessions, runs, health, archive, serve):
+for _module in (
+    demo,
+    importing,
+    recalling,
+    chat,
+    memories,
+    forgetting,
+    sessions,
+    runs,
+    health,
+    archive,
+    serve,
+):
     _module.register(app)
 
 

@@ -95,6 +95,30 @@ def delete_memories(connection: Connection, ids: Sequence[int]) -> int:
     return deleted
 
 
+def forget_sources(connection: Connection, ids: Sequence[int], *, user: str) -> None:
+    """Delete the summaries of the messages that memories came from, and mark these messages as forgotten."""
+    values: dict[str, object] = {"user": user}
+    sources = column(
+        connection,
+        "SELECT DISTINCT source.value FROM long_term_memories AS memory, json_each(memory.source_message_ids) AS source"
+        f" WHERE memory.user_id = :user AND memory.id {_LISTED}",
+        {**values, "ids": ids_json(ids)},
+    )
+    values["ids"] = ids_json(sources)
+    summaries = column(
+        connection,
+        "SELECT DISTINCT summary.id FROM short_term_memories AS summary,"
+        f" json_each(summary.source_message_ids) AS source WHERE summary.user_id = :user AND source.value {_LISTED}",
+        values,
+    )
+    delete_rows(connection, "summary", summaries)
+    connection.run(
+        "UPDATE main_messages SET metadata = json_set(coalesce(metadata, '{}'), '$.forgotten', json('true'))"
+        f" WHERE user_id = :user AND id {_LISTED}",
+        values,
+    )
+
+
 def _drop_sources(connection: Connection, values: dict[str, object]) -> int:
     """Delete the memories that were made from these messages alone, and take the ids out of the others."""
     touched = connection.all(

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from orca.errors import ConflictError, NotFoundError
 from orca.protocols import Clock
-from orca.stores.sqlite.cascade import column, delete_memories, leave_indexes
+from orca.stores.sqlite.cascade import column, delete_memories, forget_sources, leave_indexes
 from orca.stores.sqlite.columns import metadata_column, metadata_of, one_of, optional_text
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
@@ -229,7 +229,7 @@ class SQLiteMemories:
             )
 
     def delete(self, memory_ids: Sequence[int], *, scope: Scope) -> int:
-        """Delete memories for good, every version of each; return how many rows went."""
+        """Delete memories for good, every version of each, with the summaries of their sources; return how many went."""
         with self._database.write() as connection:
             versions = column(
                 connection,
@@ -237,6 +237,7 @@ class SQLiteMemories:
                 f" FROM long_term_memories WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED})",
                 {**_values(scope), "ids": ids_json(memory_ids)},
             )
+            forget_sources(connection, versions, user=scope.user)
             return delete_memories(connection, versions)
 
     def _insert(self, connection: Connection, memory: Memory, scope: Scope, *, root_id: int | None) -> Memory:

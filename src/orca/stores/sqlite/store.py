@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from orca.errors import ConflictError, StoreError
+from orca.errors import ConflictError
 from orca.health import Check
 from orca.protocols import Clock, TokenCounter
-from orca.stores.sqlite import transfer, verify
+from orca.stores.sqlite import scrubbing, transfer, verify
 from orca.stores.sqlite.browse import SQLiteBrowse
 from orca.stores.sqlite.connection import Database, ExtensionLoader, load_sqlite_vec
 from orca.stores.sqlite.filesystem import filesystem_type
@@ -23,7 +23,6 @@ from orca.stores.sqlite.schema import migrate
 from orca.stores.sqlite.sessions import COUNTED, SQLiteSessions
 from orca.stores.sqlite.subagents import SQLiteSubAgents
 from orca.stores.sqlite.summaries import SQLiteSummaries
-from orca.stores.sqlite.vector_tables import rebuild_tables
 from orca.stores.sqlite.vectors import SQLiteVectors
 
 if TYPE_CHECKING:
@@ -151,18 +150,10 @@ class SQLiteStore:
         """Store exported rows, skipping those that exist; return the number stored by table."""
         return transfer.import_rows(self._database, rows, clock=self._clock)
 
-    def scrub(self) -> None:
-        """Rewrite the file so that no deleted text is left in it, nor in its log."""
-        with self._database.write() as connection:
-            for index in self._indexes:
-                index.optimize(connection)
-            if self.vectors.available:
-                rebuild_tables(connection)
-        with self._database.exclusive() as connection:
-            connection.run("VACUUM")
-            row = connection.one("PRAGMA wal_checkpoint(TRUNCATE)")
-        if row is not None and row[0]:
-            raise StoreError(f"{self.location}: the log is in use by another connection; scrub again later")
+    def scrub(self, texts: Collection[str] = ()) -> Sequence[Check]:
+        """Rewrite the file so that no deleted text is left in it, nor in its log; look for ``texts`` in both."""
+        scrubbing.scrub(self._database, self._indexes, vectors=self.vectors.available)
+        return scrubbing.check_files(self._database, texts)
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is fine."""
