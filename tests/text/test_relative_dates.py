@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orca.text.relative_dates import annotate_dates, mentions_date
+from orca.text.relative_dates import Period, annotate_dates, mentions_date, named_periods
 
 SAID = datetime(2026, 5, 14, 9, 0, tzinfo=UTC)  # a Thursday
 
@@ -56,3 +56,18 @@ def test_dates_are_recognised(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "hello", "PostgreSQL", "数据库"])
 def test_other_text_names_no_date(text: str) -> None:
     assert not mentions_date(text)
+
+
+@pytest.mark.case(30)
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("yesterday", "2026-05-12", "2026-05-12"),
+        ("上周", "2026-05-04", "2026-05-10"),
+        ("last month", "2026-04-01", "2026-04-30"),
+        ("去年", "2025-01-01", "2025-12-31"),
+    ],
+)
+def test_periods_hold_all_their_days(text: str, first: str, last: str) -> None:
+    found = named_periods(text, today=date(2026, 5, 13))
+    assert found == [Period(date.fromisoformat(first), date.fromisoformat(last))]
