@@ -21,6 +21,8 @@ from orca.memory.manager import MemoryManager
 BATCH = 5_000
 WORDS = "the plan for Shanghai moves to Friday and 我们 下周 去 上海 出差 记得 订 素食 餐馆".split()
 PROMISE_MS = 100.0
+FLUSH_SECONDS = 1800.0
+"""Longest wait for the summaries of 50,000 turns."""
 API = "/api/v1"
 
 
@@ -62,6 +64,8 @@ def main() -> None:
         open_memory(Path(folder) / "web.db", embedder=None, chat_model=None) as memory,
     ):
         fill(memory, asked.messages)
+        if not memory.flush(FLUSH_SECONDS):
+            print("background work is not done: it shares the processor with what is measured")
         plenty = Limits(requests=Rate(burst=1e9, per_second=1e9))
         client = TestClient(create_app(memory, limits=plenty), base_url="http://127.0.0.1:8420")
         middle = client.get(f"{API}/sessions/long/messages").json()["items"][0]["id"] // 2

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from orca.interfaces.web.api.bodies import MemoryChange, MemoryNew
 from orca.interfaces.web.api.paging import Cursor, Limit, Search, next_link, read_cursor, row_id
-from orca.interfaces.web.api.schemas import Forgotten, ListOut, MemoryChange, MemoryNew, MemoryOut, PageOut
+from orca.interfaces.web.api.schemas import Forgotten, ListOut, MemoryOut, PageOut
 from orca.interfaces.web.state import MAX_ID, Memory, Owner
 from orca.types import Memory as LongTermMemory
 from orca.types import MemoryKind, MemoryState

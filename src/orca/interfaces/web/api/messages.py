@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 
+from orca.interfaces.web.api.bodies import MAX_TEXT
 from orca.interfaces.web.api.paging import Cursor, Limit, next_link, read_cursor, row_id
-from orca.interfaces.web.api.schemas import MAX_TEXT, HitOut, ListOut, MessageOut, PageOut
+from orca.interfaces.web.api.schemas import HitOut, ListOut, MessageOut, PageOut
 from orca.interfaces.web.state import MAX_ID, Memory, Owner
 from orca.types import Message, Role
 

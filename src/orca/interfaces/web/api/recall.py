@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from orca.interfaces.web.api.bodies import MAX_TEXT, ContextQuery
 from orca.interfaces.web.api.paging import Limit
-from orca.interfaces.web.api.schemas import MAX_TEXT, ContextOut, ContextQuery, RecallOut
+from orca.interfaces.web.api.schemas import ContextOut, RecallOut
 from orca.interfaces.web.state import MAX_NAME, Memory, Owner
 from orca.memory.manager import MemoryManager
 from orca.memory.ranking import best_hits

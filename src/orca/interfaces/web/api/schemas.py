@@ -1,22 +1,17 @@
-"""What the REST API takes and gives. Fields are those of the domain's types, whose docstrings say what they mean."""
+"""What the REST API gives. Fields are those of the domain's types, whose docstrings say what they mean."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import (
-    AfterValidator,
-    AwareDatetime,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
-    Field,
     computed_field,
 )
 
 from orca.interfaces.web.keys import session_key
-from orca.text.normalize import clean
 from orca.text.parts import plain_text
 from orca.types import (
     JobKind,
@@ -33,41 +28,11 @@ from orca.types import (
 
 T = TypeVar("T")
 
-MAX_TEXT = 100_000
-"""Longest text that a request may hand in, in characters."""
-
-
-def _cleaned(value: object) -> object:
-    return clean(value) if isinstance(value, str) else value
-
-
-def _in_utc(value: datetime) -> datetime:
-    try:
-        return value.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("is no time between the years 1 and 9999 in UTC") from error
-
-
-SOMETHING = "[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
-"""A character that is neither white space nor a control. Spelled out, because engines differ over what ``\\s`` is."""
-
-Text = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1, max_length=MAX_TEXT, pattern=SOMETHING)]
-"""Text with something in it; half a surrogate pair becomes U+FFFD."""
-
-AnyText = Annotated[str, BeforeValidator(_cleaned), Field(max_length=MAX_TEXT)]
-Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
-
 
 class Out(BaseModel):
     """What is given out, read from the fields of a domain object."""
 
     model_config = ConfigDict(from_attributes=True)
-
-
-class In(BaseModel):
-    """What is taken in; an unknown field is an error."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Fault(BaseModel):
@@ -119,12 +84,6 @@ class SessionOut(Out):
     def key(self) -> str:
         """The id as one segment of a path."""
         return session_key(self.id)
-
-
-class SessionChange(In):
-    """A new title; blank takes the title away."""
-
-    title: Annotated[str, BeforeValidator(_cleaned), Field(max_length=500)]
 
 
 class Deleted(Out):
@@ -213,22 +172,6 @@ class MemoryOut(Out):
     updated_at: datetime | None
     has_embedding: bool
     metadata: dict[str, Any]
-
-
-class MemoryNew(In):
-    """Something worth knowing."""
-
-    content: Text
-    kind: MemoryKind = "fact"
-    expires_at: Moment | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
-
-
-class MemoryChange(In):
-    """What the next version of a memory says; what is left out stays."""
-
-    content: Text | None = None
-    kind: MemoryKind | None = None
 
 
 class Forgotten(Out):
@@ -332,15 +275,6 @@ class RecallOut(Out):
     degraded: str | None
 
 
-class ContextQuery(In):
-    """What to build a prompt for."""
-
-    query: AnyText | None = None
-    session: Annotated[str, BeforeValidator(_cleaned), Field(max_length=1000)] = "default"
-    window_tokens: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    system: AnyText | None = None
-
-
 class LedgerLine(Out):
     """One candidate for the prompt, whether it entered, and why."""
 
@@ -403,12 +337,6 @@ class JobsOut(Out):
     items: list[JobOut]
     next: str | None
     backlog: list[BacklogOut]
-
-
-class JobsNamed(In):
-    """Which jobs; without ``ids`` all of them."""
-
-    ids: Annotated[list[Annotated[int, Field(ge=1, le=2**63 - 1)]], Field(max_length=1000)] | None = None
 
 
 class Released(Out):

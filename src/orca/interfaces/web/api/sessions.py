@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import Request
 
+from orca.interfaces.web.api.bodies import SessionChange
 from orca.interfaces.web.api.paging import (
     Cursor,
     Limit,
@@ -19,7 +20,7 @@ from orca.interfaces.web.api.paging import (
     row_id,
     write_cursor,
 )
-from orca.interfaces.web.api.schemas import Deleted, PageOut, SessionChange, SessionOut, TimelineOut
+from orca.interfaces.web.api.schemas import Deleted, PageOut, SessionOut, TimelineOut
 from orca.interfaces.web.keys import session_of
 from orca.interfaces.web.state import MAX_ID, Memory, Owner
 from orca.memory.browser import Timeline

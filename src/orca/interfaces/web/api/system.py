@@ -9,17 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 
+from orca.interfaces.web.api.bodies import JobsNamed
 from orca.interfaces.web.api.paging import Cursor, Limit, next_link, read_cursor, row_id
-from orca.interfaces.web.api.schemas import (
-    CsrfOut,
-    DayOut,
-    JobsNamed,
-    JobsOut,
-    ListOut,
-    PointOut,
-    Released,
-    StatusOut,
-)
+from orca.interfaces.web.api.schemas import CsrfOut, DayOut, JobsOut, ListOut, PointOut, Released, StatusOut
 from orca.interfaces.web.guard import CSRF_HEADER
 from orca.interfaces.web.state import Memory, Owner, visitor_of
 from orca.memory.browser import MAX_POINTS

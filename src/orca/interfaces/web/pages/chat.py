@@ -26,9 +26,9 @@ from orca.agent.events import (
 )
 from orca.agent.llm_agent import LLMAgent
 from orca.errors import ConfigError
-from orca.interfaces.web.api.schemas import MAX_TEXT
+from orca.interfaces.web.api.bodies import MAX_TEXT
 from orca.interfaces.web.notices import after_write
-from orca.interfaces.web.pages.parameters import BLANK, Words
+from orca.interfaces.web.pages.parameters import Text, Words
 from orca.interfaces.web.problems import status_of
 from orca.interfaces.web.rendering import page
 from orca.interfaces.web.state import MAX_NAME, Memory, Owner, state_of
@@ -49,7 +49,7 @@ def show_chat(
     request: Request,
     memory: Memory,
     owner: Owner,
-    session: Annotated[str | None, BLANK, Query(max_length=MAX_NAME)] = None,
+    session: Text = None,
     q: Annotated[str, Query(max_length=MAX_TEXT)] = "",
 ) -> Response:
     """Show the newest messages of a session and what the next prompt would hold."""

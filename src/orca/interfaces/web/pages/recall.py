@@ -9,11 +9,11 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from orca.interfaces.web.api.schemas import MAX_TEXT
-from orca.interfaces.web.pages.parameters import BLANK
+from orca.interfaces.web.api.bodies import MAX_TEXT
+from orca.interfaces.web.pages.parameters import Text, Window
 from orca.interfaces.web.rendering import page
-from orca.interfaces.web.state import MAX_NAME, Memory, Owner
-from orca.memory.lab import MAX_WINDOW, MIN_WINDOW, Trial
+from orca.interfaces.web.state import Memory, Owner
+from orca.memory.lab import Trial
 from orca.memory.retrieval_constants import LANES
 from orca.types import Tier
 
@@ -23,7 +23,6 @@ SESSIONS_OFFERED = 50
 TIERS: tuple[Tier, ...] = ("system", "working", "short_term", "messages", "long_term", "query")
 
 Lanes = Literal["both", "dense", "keyword"]
-Window = Annotated[int | None, BLANK, Query(ge=MIN_WINDOW, le=MAX_WINDOW)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ def recall(
     memory: Memory,
     owner: Owner,
     q: Annotated[str, Query(max_length=MAX_TEXT)] = "",
-    session: Annotated[str | None, BLANK, Query(max_length=MAX_NAME)] = None,
+    session: Text = None,
     window: Window = None,
     lanes: Lanes = "both",
     compare: bool = False,
