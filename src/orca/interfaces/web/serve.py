@@ -63,7 +63,9 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((name, port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"cannot listen at {host}, port {port}: {reason}; --port chooses another") from error
+        raise ConfigError(
+            f"cannot listen at {host}, port {port}: {reason}; --port chooses another"
+        ) from error
 
 
 def run(
@@ -94,5 +96,7 @@ def run(
             settings=settings,
             allowed_hosts=allowed_hosts,
         )
-        started(f"http://{f'[{host}]' if ':' in host.strip('[]') and not host.startswith('[') else host}:{port}/")
+        started(
+            f"http://{f'[{host}]' if ':' in host.strip('[]') and not host.startswith('[') else host}:{port}/"
+        )
         server(app).run(sockets=[opened])
