@@ -217,10 +217,7 @@ class MemoryManager:
         return self._curator.pin(scope=scope, memory_id=id, pinned=pinned)
 
     def forget(self, *, scope: Scope, id: int, sources: bool = False) -> int:
-        """Delete a memory, its versions and the summaries made of its source messages; return how many versions went.
-
-        Nothing is learned from these messages again. They stay, unless ``sources`` says that they go as well.
-        """
+        """Delete a memory's versions and what summarises their ``sources``, or these messages too; return the versions."""
         return self.erasure.forget(scope=scope, memory_id=id, sources=sources)
 
     def history(self, *, scope: Scope, id: int) -> list[Memory]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from orca.errors import OrcaError
 from orca.memory.extraction import Proposal
 from orca.memory.extractor import Extractor
-from orca.memory.similarity import numbers_in
+from orca.memory.similarity import differs_in_one_place, numbers_in
 from orca.memory.summarizer import EXTRACTED_ORIGINS
 from orca.memory.transcript import said_text
 from orca.text.analysis import query_terms
@@ -150,10 +150,16 @@ _FRAME = frozenset(
 
 
 def same_matter(candidate: Candidate, old: Memory) -> bool:
-    """Whether a statement can be an update of a memory: of the same slot, or with content words in common."""
+    """Whether a statement can be an update of a memory.
+
+    That is one of the same slot, or with content words in common and one thing changed. A model that takes two
+    ports, two pets or two people for one would lose a fact; the worst that refusing does is that both stand.
+    """
     if candidate.slot is not None and old.slot is not None:
         return candidate.slot == old.slot
-    return bool((set(query_terms(candidate.content)) & set(query_terms(old.content))) - _FRAME)
+    return differs_in_one_place(candidate.content, old.content) and bool(
+        (set(query_terms(candidate.content)) & set(query_terms(old.content))) - _FRAME
+    )
 
 
 def _other_script(proposal: Proposal, said: Sequence[Message]) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from orca.text.analysis import CJK, index_terms
@@ -151,6 +152,18 @@ def _bare(reading: _Reading) -> tuple[str, ...]:
         for token in reading.content
         if token not in _NEGATIONS and not token.endswith("n't") and token not in light
     )
+
+
+def differs_in_one_place(a: str, b: str) -> bool:
+    """Whether two texts are one sentence with at most one thing put in place of another, besides what is added.
+
+    "The port is 8080" and "The port is 8081" are; "the staging port is 8080" and "the production port is 8081" are
+    not: two differences at once are two things rather than a thing that changed. Places are the replaced blocks of
+    ``difflib.SequenceMatcher`` over content words.
+    """
+    first, second = _read(a).content, _read(b).content
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    return sum(tag == "replace" for tag, *_ in blocks) <= 1
 
 
 def numbers_in(text: str) -> frozenset[str]:

@@ -77,7 +77,8 @@ def _somebody(predicate: str, *, slot: str, value: str | None = None) -> Rule:
     """Return a rule for a person whose name shows that it is one."""
 
     def make(match: re.Match[str]) -> Finding:
-        whose, what = key(match["w"]), key(match["v"])
+        # The relation belongs to the name: "同事李伟" and "表哥李伟" are two people.
+        whose, what = key((match["k"] or "") + match["w"]), key(match["v"])
         return Finding(
             content=about_user(match.group().strip()),
             kind="fact",
@@ -87,7 +88,7 @@ def _somebody(predicate: str, *, slot: str, value: str | None = None) -> Rule:
         )
 
     return Rule(
-        re.compile(rf"(?:我(?:的)?{RELATIVE})?{_NAME}(?:现在|目前|一直|也|还|刚)*{predicate}{END}"), make
+        re.compile(rf"(?:我(?:的)?(?P<k>{RELATIVE}))?{_NAME}(?:现在|目前|一直|也|还|刚)*{predicate}{END}"), make
     )
 
 
