@@ -150,7 +150,10 @@ class MessageSearch:
         limit: int,
     ) -> list[Hit]:
         fused, meant = scores
-        top = best_first(np.maximum(fused, meant), rows.ids)[: max(RERANKED, 2 * limit)]
+        width = max(RERANKED, 2 * limit)
+        # Which rows are in another language is seen once they are read; by meaning alone they may be the best.
+        order = [*best_first(fused, rows.ids)[:width], *best_first(meant, rows.ids)[: width // 3]]
+        top = np.array(list(dict.fromkeys(order)), dtype=np.int64)
         before = rows.before(top)
         wanted = np.unique(np.concatenate([rows.ids[top], rows.ids[before[before >= 0]]]))
         loaded = {row.id: row for row in self._store.messages.get_many(wanted.tolist(), scope=scope)}
