@@ -25,8 +25,6 @@ CHINESE: dict[str, str] = {
     "Something went wrong": "出错了",
     "Back to the overview": "返回概览",
     "What is missing": "缺少的部分",
-    "Nothing is stored yet. Bring in a log with: {command}": "还没有任何内容。可用以下命令导入日志：{command}",
     "There is nothing at this address.": "此地址没有内容。",
     "This cannot be done here.": "此处不能这样做。",
-    "Refused: {reason}": "已拒绝：{reason}",
 }
