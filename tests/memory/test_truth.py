@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.truth import WAYS, known, measure, read_stories, tell
+
 from orca import Scope
 from orca.memory.review import same_matter
 from orca.memory.similarity import differs_in_one_place

@@ -14,7 +14,7 @@ from typing import Literal
 from orca.protocols import TokenCounter
 from orca.text.language import cjk_share
 from orca.text.parts import strip_media
-from orca.text.recalled import CLOSE, OPEN, escape, strip_recalled
+from orca.text.recalled import CLOSE, OPEN, disarm, escape, strip_recalled
 from orca.types import Content, Hit, MemoryKind, Origin, Record
 
 Language = Literal["en", "zh"]
@@ -90,8 +90,8 @@ def own_words(hit: Hit) -> str:
 
 
 def quote(text: str) -> str:
-    """Return stored text safe for a line: media out, marks escaped, line breaks barred."""
-    return _BAR.join(_LINE_BREAK.split(escape(strip_media(text)).strip()))
+    """Return stored text safe for a line: media and unseen characters out, marks escaped, line breaks barred."""
+    return _BAR.join(_LINE_BREAK.split(escape(disarm(strip_media(text))).strip()))
 
 
 def render_line(hit: Hit, language: Language, *, content: str | None = None, note: str = "") -> str:
@@ -157,5 +157,5 @@ def cut_to_fit(
 
 
 def _one_line(text: str) -> str:
-    words = " ".join(escape(text).split()).replace("[", "(").replace("]", ")")
+    words = " ".join(escape(disarm(text)).split()).replace("[", "(").replace("]", ")")
     return words if len(words) <= NOTE_CHARACTERS else words[: NOTE_CHARACTERS - 1] + "…"

@@ -19,6 +19,25 @@ _MARK = re.compile(r"<\s*(/?)\s*recalled_memory\b[^<>]*>", re.IGNORECASE)
 _CUT_OPEN = re.compile(r"<\s*recalled_\w*[^<>]*$", re.IGNORECASE)
 
 
+# Bidirectional controls, "tag" letters, zero-width and other format characters, and control characters: unseen by
+# people, read by models. The joiner of emoji (U+200D) stays where it joins symbols.
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    r"\ufff9-\ufffb\U000e0000-\U000e007f]|(?<=[a-z0-9_<\uff1c])\u200d",
+    re.IGNORECASE,
+)
+# Our marks in other letters: full-width and angle-bracket look-alikes of "<", full-width letters.
+_LOOKALIKE = re.compile(
+    r"[\uff1c\u2039\u3008\u27e8\ufe64\u300a\u2329](?=\s*[/\uff0f]?\s*[r\uff52\uff32][e\uff45\uff25][c\uff43\uff23])",
+    re.IGNORECASE,
+)
+
+
+def disarm(text: str) -> str:
+    """Return ``text`` without characters that nobody sees, and with look-alikes of a mark's bracket as "("."""
+    return _LOOKALIKE.sub("(", _UNSEEN.sub("", text))
+
+
 def escape(text: str) -> str:
     """Return ``text`` with ``&``, ``<`` and ``>`` as entities, so that it cannot open or close any block."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,1 @@
+"""Stored text that tries to become more than text."""
