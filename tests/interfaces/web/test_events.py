@@ -61,6 +61,12 @@ def listening(address: str, user: str = "default") -> Iterator[Heard]:
     thread.join(WAIT)
 
 
+@pytest.fixture(autouse=True)
+def _short_silences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that waits notices only at the next line that its connection was closed."""
+    monkeypatch.setattr(changes, "HEARTBEAT_SECONDS", 0.2)
+
+
 @pytest.fixture
 def address(memory: MemoryManager) -> Iterator[str]:
     with served(create_app(memory, limits=PLENTY)) as url:

@@ -20,6 +20,9 @@ POLL_SECONDS = 0.5
 HEARTBEAT_SECONDS = 15.0
 """Longest silence, so that proxies and browsers keep the connection, and a client that is gone is noticed."""
 
+BASELINE_SECONDS = 15.0
+"""Longest wait of a new listener for a store that cannot be read at the moment."""
+
 MAX_LISTENERS = 32
 """A browser opens one connection a tab, and six a server at most."""
 
@@ -96,7 +99,7 @@ class Changes:
     async def _events(self, listener: _Listener) -> AsyncGenerator[Event | None, None]:
         try:
             with suppress(TimeoutError):
-                await asyncio.wait_for(listener.ready.wait(), HEARTBEAT_SECONDS)
+                await asyncio.wait_for(listener.ready.wait(), BASELINE_SECONDS)
             yield None  # lets the answer begin
             while not self._closed:
                 event = None
