@@ -83,6 +83,7 @@ CREATE TABLE IF NOT EXISTS main_messages (
 );
 CREATE INDEX IF NOT EXISTS idx_main_session_time ON main_messages(session_id, timestamp DESC);
 CREATE INDEX IF NOT EXISTS idx_main_role ON main_messages(role) WHERE role IN ('user', 'assistant');
+CREATE INDEX IF NOT EXISTS idx_main_activity ON main_messages(user_id, timestamp);
 CREATE UNIQUE INDEX IF NOT EXISTS idx_main_position ON main_messages(user_id, session_id, agent, position);
 CREATE UNIQUE INDEX IF NOT EXISTS idx_main_dedupe ON main_messages(user_id, session_id, agent, dedupe_key)
     WHERE dedupe_key IS NOT NULL;
@@ -184,6 +185,7 @@ CREATE TABLE IF NOT EXISTS jobs (
     UNIQUE (record, target_id, kind)
 );
 CREATE INDEX IF NOT EXISTS idx_jobs_session ON jobs(user_id, session_id);
+CREATE INDEX IF NOT EXISTS idx_jobs_backlog ON jobs(user_id, kind, last_error);
 
 CREATE TABLE IF NOT EXISTS embedding_spaces (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
