@@ -164,10 +164,11 @@ class SQLiteJobs:
 
     def backlog(self, *, user: str | None = None) -> list[Backlog]:
         """Return the jobs that are not done, grouped by kind and reason; with ``user`` those of one user."""
+        owned = "" if user is None else " WHERE user_id = :user"
         with self._database.read() as connection:
             rows = connection.all(
                 "SELECT kind, coalesce(last_error, :waiting) AS reason, count(*) FROM jobs"
-                " WHERE :user IS NULL OR user_id = :user GROUP BY kind, reason ORDER BY kind, reason",
+                f"{owned} GROUP BY kind, last_error ORDER BY kind, reason",
                 {"waiting": WAITING, "user": user},
             )
         return [Backlog(kind=kind, reason=reason, count=count) for kind, reason, count in rows]
