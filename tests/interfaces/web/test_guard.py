@@ -158,7 +158,7 @@ def test_every_answer_has_the_headers(browser: TestClient, path: str) -> None:
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert re.fullmatch(r"[0-9a-f]{16}", headers["x-request-id"])
     assert "server" not in headers
 

@@ -133,9 +133,12 @@ def overflow(page: Page) -> int:
     return max(0, width)
 
 
-def open_store(path: Path) -> MemoryManager:
+def open_store(path: Path, embedder: FakeEmbedder | None = None) -> MemoryManager:
     return open_memory(
-        path, embedder=FakeEmbedder(dimensions=32), chat_model=None, settings=Settings(home=path.parent)
+        path,
+        embedder=embedder or FakeEmbedder(dimensions=32),
+        chat_model=None,
+        settings=Settings(home=path.parent),
     )
 
 

@@ -76,7 +76,7 @@ def test_an_answer_that_fails_says_so_and_without_scripts_one_comes_whole(
     visit: Visit, desk: Site, model: ScriptedServer
 ) -> None:
     agent = LLMAgent(desk.memory, model="scripted", base_url=model.base_url)
-    model.script(Reply(status=400, body={"error": {"message": "bad"}}), stream_reply("现在可以了。"))
+    model.script(Reply(status=401, body={"error": {"message": "bad key"}}), stream_reply("现在可以了。"))
     with served(create_app(desk.memory, agent=agent, limits=PLENTY)) as base:
         page = visit.page(base)
         page.goto("/chat?session=fails")

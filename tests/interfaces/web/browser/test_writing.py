@@ -6,7 +6,9 @@ import pytest
 from playwright.sync_api import Page
 
 from orca import Scope
+from orca.errors import ProviderError
 from orca.interfaces.web.app import create_app
+from orca.testing import FakeEmbedder
 from tests.interfaces.web.browser.conftest import Site, Visit, open_store, overflow
 from tests.interfaces.web.conftest import PLENTY, TOKEN, served
 
@@ -67,18 +69,18 @@ def test_a_failed_job_tells_why_and_is_tried_again(
     visit: Visit, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("jobs") / "chat.db"
-    with open_store(path) as memory:
-        memory._upkeep._embedder.fails = lambda text: "held" in text and "the provider refuses it"
+    embedder = FakeEmbedder(dimensions=32, fails=lambda text: ProviderError("the provider refuses it"))
+    with open_store(path, embedder) as memory:
         memory.observe(scope=Scope(), role="user", content="held back by the provider for now")
         memory.flush(5)
         with served(create_app(memory, limits=PLENTY)) as base:
             page = visit.page(base)
             page.goto("/jobs")
             row = page.locator("#live > table tbody tr").first
-            assert "refuses" in row.inner_text() or "provider" in row.inner_text()
+            assert "the provider refuses it" in row.inner_text()
             row.get_by_role("button", name="Try job").click()
             assert "tried again" in notice(page)
-            memory._upkeep._embedder.fails = None
+            embedder.fails = None
             page.get_by_role("button", name="Try all again now").click()
             page.get_by_text("No job waits").wait_for()  # by itself, once the work is done
 

@@ -23,6 +23,13 @@ for (const run of document.querySelectorAll("details[data-trace]")) {
 
 const notice = document.getElementById("new-messages");
 if (notice) {
+  notice.querySelector("a").addEventListener("click", (event) => {
+    const target = new URL(event.currentTarget.href);
+    if (target.pathname + target.search !== location.pathname + location.search) return;
+    event.preventDefault();  // the address differs in its fragment alone, which loads nothing
+    location.hash = target.hash;
+    location.reload();
+  });
   const query = new URLSearchParams({ user: document.body.dataset.user });
   onChange(["message"], async () => {
     const answer = await fetch(`/api/v1/sessions/${notice.dataset.session}?${query}`);
