@@ -21,6 +21,7 @@ from orca.memory.fusion import (
 )
 from orca.memory.lexical import place_rows, score_rows
 from orca.memory.maintenance import is_expired
+from orca.memory.memory_boosts import MAX_BOOST, boost
 from orca.memory.query_embedding import SEARCHED_CHARACTERS, bounded
 from orca.memory.relevance import Background, background_of, relevance
 from orca.memory.retrieval_constants import CANDIDATES
@@ -72,23 +73,28 @@ class RecordSearch:
         if is_small_talk(query):
             ranked = [replace(place, relevance=0.0) for place in ranked]
         hits: list[Hit] = []
-        for start in range(0, len(ranked), READ):
-            hits += self._hits(record, ranked[start : start + READ], scope)
+        step = max(READ, limit)  # boosts act within what is read at a time
+        for start in range(0, len(ranked), step):
+            hits += self._hits(record, ranked[start : start + step], scope)
             if len(hits) >= limit:
                 break
-        return hits[:limit]
+        return sorted(hits, key=lambda hit: -hit.score)[:limit]  # stable: equals keep the order of rank
 
     def _hits(
         self, record: Literal["summary", "memory"], ranked: Sequence[Ranked], scope: Scope
     ) -> list[Hit]:
         now = self._clock.now()
         found = {row.id: row for row in self._rows(record, [place.id for place in ranked], scope)}
-        return [
-            record_hit(row, score=place.score, lanes=place.lanes, relevance=place.relevance)
-            for place in ranked
-            if (row := found.get(place.id)) is not None
-            and not (isinstance(row, Memory) and is_expired(row, now))
-        ]
+        hits = []
+        for place in ranked:
+            row = found.get(place.id)
+            if row is None or (isinstance(row, Memory) and is_expired(row, now)):
+                continue
+            score = place.score
+            if isinstance(row, Memory):
+                score *= boost(row, now) / MAX_BOOST
+            hits.append(record_hit(row, score=score, lanes=place.lanes, relevance=place.relevance))
+        return hits
 
     def _rows(
         self, record: Literal["summary", "memory"], ids: Sequence[int], scope: Scope
