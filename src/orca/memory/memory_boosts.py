@@ -22,8 +22,12 @@ HALF_LIFE_DAYS = 90.0
 FULL_EVIDENCE = 8
 """Times said from which on saying it again adds nothing."""
 
-FULL_ACCESS = 31
-"""Recalls from which on another one adds nothing."""
+ACCESS_STEP = 4
+"""Recalls to the first step; each further step takes twice as many more. In steps, because a recall counts as an
+access: asked again, the same question should bring the same prompt."""
+
+ACCESS_STEPS = 3
+"""Steps from which on another recall adds nothing: 28 recalls."""
 
 MAX_BOOST = (1 + LARGEST) ** 5
 """The largest product, by which scores are divided so that they stay in [0, 1]."""
@@ -39,14 +43,14 @@ def factors(memory: Memory, now: datetime) -> dict[str, float]:
 
     ``recency`` is ``1 + L·(2·2^(-age/90 d) - 1)``, from 1.1 for now to 0.9 for long ago, by when the memory became
     true; ``confidence`` ``1 + L·(2c - 1)``; ``evidence`` ``1 + L·log2(n)/3`` of the times it was said; ``access``
-    ``1 + L·log2(1 + n)/5`` of its recalls; ``pinned`` ``1 + L`` or 1. L is ``LARGEST``; shares are capped at 1.
+    ``1 + L·floor(log2(1 + n/4))/3`` of its recalls; ``pinned`` ``1 + L`` or 1. L is ``LARGEST``; shares are capped at 1.
     """
     since = memory.valid_from or memory.created_at or now
     age_days = max(0.0, (now - since).total_seconds() / 86_400)
     fresh = 2.0 * 0.5 ** (age_days / HALF_LIFE_DAYS) - 1.0
     sure = 2.0 * min(1.0, max(0.0, memory.confidence)) - 1.0
     said = math.log2(max(1, memory.evidence_count)) / math.log2(FULL_EVIDENCE)
-    used = math.log2(1 + max(0, memory.access_count)) / math.log2(1 + FULL_ACCESS)
+    used = math.floor(math.log2(1 + max(0, memory.access_count) / ACCESS_STEP)) / ACCESS_STEPS
     return {
         "recency": 1.0 + LARGEST * fresh,
         "confidence": 1.0 + LARGEST * sure,
