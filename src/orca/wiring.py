@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from orca.agent.agent_spec import AgentSpec
 from orca.agent.file_tools import file_tools
+from orca.agent.kit import ToolServers
 from orca.agent.model import StreamingModel
 from orca.agent.tools import Confirm, Tool, ToolBox, nobody_confirms
 from orca.config import Settings, load_settings
@@ -52,6 +54,7 @@ from orca.types import TokenBudget
 
 if TYPE_CHECKING:
     from orca.agent.llm_agent import LLMAgent
+    from orca.agent.mcp_tools import MCPServers
 
 logger = logging.getLogger("orca")
 
@@ -274,20 +277,23 @@ def open_agent(
     tools: Iterable[Tool | Callable[..., Any]] = (),
     agents: Iterable[AgentSpec] | _Default = CONFIGURED,
     system: str | None = None,
+    servers: ToolServers | None = None,
     confirm: Confirm = nobody_confirms,
     window_tokens: int | None = None,
 ) -> LLMAgent:
-    """Open an agent over a memory, with what is configured around it.
+    """Open an agent over a memory, with what is configured around it; ``LLMAgent.close`` stops what starts here.
+
+    Servers of ``[mcp_servers.NAME]`` are not waited for here: the first turn waits a little, and who is late joins later.
 
     Args:
-        memory: The memory; None opens the configured one, to be closed as ``agent.memory.close()``.
+        memory: The memory; None opens the configured one, which is closed with the agent.
         settings: What to use in place of ``config.toml`` and the environment.
         model: The model, or its name at ``llm.base_url``; None is ``llm.model``.
-        tools: What the agent may call, beside the file tools of ``[tools] workspace`` and the tools of
-            ``[mcp_servers.NAME]``, which are started here; a name given here comes before theirs.
-            ``[agents.NAME] tools`` picks from all of them by name, or by pattern as ``files__*``.
+        tools: What the agent may call, beside the tools of ``[tools]`` and ``[mcp_servers.NAME]``; a name given
+            here comes before theirs. ``[agents.NAME] tools`` picks from all, by name or by pattern as ``files__*``.
         agents: Its sub-agents; by default those of ``[agents.NAME]``.
         system: Its system prompt; None for the default one.
+        servers: Tool servers in place of those of the settings; they are neither started nor closed here.
         confirm: Asks the person in front about calls of tools that want it; the default refuses them.
         window_tokens: The model's window; None is ``llm.window_tokens``.
 
@@ -303,16 +309,32 @@ def open_agent(
             f"no chat model is configured: name one under [llm] model in {settings.home / 'config.toml'}"
         )
     given = ToolBox(tools)
-    box = ToolBox([*given, *(tool for tool in _configured_tools(settings) if given.get(tool.name) is None)])
-    return LLMAgent(
+    box = ToolBox([*given, *(tool for tool in _file_tools(settings) if given.get(tool.name) is None)])
+    known = _configured_agents(settings, box) if isinstance(agents, _Default) else agents
+    started = _mcp_servers(settings) if servers is None and settings.mcp_servers else None
+    agent = LLMAgent(
         memory if memory is not None else open_memory(settings=settings),
         model=_streaming(chat, settings) if isinstance(chat, str) else chat,
         tools=box,
-        agents=_configured_agents(settings, box) if isinstance(agents, _Default) else agents,
+        agents=known,
+        servers=started or servers,
         system=system,
         confirm=confirm,
         window_tokens=window_tokens or settings.llm.window_tokens,
     )
+    if memory is None:
+        agent.call_on_close(agent.memory.close)
+    if started is not None:
+        started.start()
+        agent.call_on_close(started.close)
+    return agent
+
+
+def _mcp_servers(settings: Settings) -> MCPServers:
+    # Needs an extra, and takes a second to import.
+    from orca.agent.mcp_tools import mcp_tools
+
+    return mcp_tools(settings)
 
 
 def _streaming(model: str, settings: Settings) -> StreamingModel:
@@ -327,31 +349,24 @@ def _streaming(model: str, settings: Settings) -> StreamingModel:
     )
 
 
-def _configured_tools(settings: Settings) -> list[Tool]:
-    """Return the file tools and the tools of the MCP servers, as far as they are configured."""
+def _file_tools(settings: Settings) -> list[Tool]:
     workspace = settings.tools.workspace
-    configured = file_tools(workspace, closed=[settings.home]) if workspace else []
-    if settings.mcp_servers:
-        # Needs an extra, and takes a second to import.
-        from orca.agent.mcp_tools import mcp_tools
-
-        configured += mcp_tools(settings).tools()
-    return configured
+    return file_tools(workspace, closed=[settings.home]) if workspace else []
 
 
 def _configured_agents(settings: Settings, tools: ToolBox) -> list[AgentSpec]:
     """Return the agents of ``[agents.NAME]``. Raises ``ConfigError`` for a tool that there is not."""
+    # The tools of servers are not known yet; a name that no server has is told by the turn that goes without it.
+    of_servers = tuple(re.sub(r"[^A-Za-z0-9_-]", "_", name) + "__" for name in settings.mcp_servers)
     specs = []
     for name, given in settings.agents.items():
-        picked = {label: fnmatch.filter(tools.names, label) for label in given.tools}
-        missing = [label for label, names in picked.items() if not names]
-        # The tools of a server that is down are missing for a while; that is no mistake in the settings.
-        waiting = [
-            label for label in missing if label.startswith(tuple(f"{one}__" for one in settings.mcp_servers))
+        missing = [
+            label
+            for label in given.tools
+            if not fnmatch.filter(tools.names, label)
+            and not (of_servers and label.startswith((*of_servers, "*")))
         ]
-        if waiting:
-            logger.warning("[agents.%s] goes without %s: the server is down", name, ", ".join(waiting))
-        if missing := [label for label in missing if label not in waiting]:
+        if missing:
             known = ", ".join(tools.names) or "none"
             raise ConfigError(
                 f"[agents.{name}] tools: there is no tool {', '.join(missing)}; there are: {known}"
@@ -362,7 +377,7 @@ def _configured_agents(settings: Settings, tools: ToolBox) -> list[AgentSpec]:
                 description=given.description,
                 model=None if given.model is None else _streaming(given.model, settings),
                 prompt=given.prompt,
-                tools=[tool for tool in tools if any(tool.name in names for names in picked.values())],
+                shared_tools=given.tools,
                 agents=given.agents,
                 max_steps=given.max_steps,
                 timeout_seconds=given.timeout,

@@ -113,6 +113,9 @@ def main() -> None:
             pids.write(f"{child.pid}\n")
     if fault == "crash":
         sys.exit("cannot open the database")
+    if fault == "late":
+        while not (notes / "go").exists():
+            time.sleep(0.01)
     if fault == "silent":
         time.sleep(600)
     if fault == "noisy":

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from orca.agent.events import ToolFinished
+from orca.agent.events import ToolFinished, ToolsMissing, TurnFinished
+from orca.agent.llm_agent import LLMAgent
 from orca.agent.mcp_connection import Connection
 from orca.agent.mcp_tools import MCPServers, mcp_tools
 from orca.agent.tools import Tool, ToolBox
 from orca.config import Settings
-from orca.errors import ConfigError, MissingExtraError, ToolError
-from orca.sections import AgentSettings, LLMSettings, MCPServerSettings
+from orca.errors import ConfigError, MissingExtraError, StoreError, ToolError
+from orca.sections import AgentSettings, EmbeddingSettings, LLMSettings, MCPServerSettings, StorageSettings
 from orca.testing import stream_reply, tool_call
 from orca.values import Secret
 from orca.wiring import open_agent
@@ -202,7 +203,10 @@ def test_servers_that_are_down_at_the_start_are_left_out_with_a_warning(tmp_path
         assert "did not start within 3 seconds" in silent
         assert "its answer breaks the protocol: tools.0.inputSchema.type" in invalid
         assert "MCP server away is down (its address cannot be reached)" in away
-        assert set(servers.warnings) <= {record.getMessage() for record in caplog.records}
+        for name in given.keys() - {"fine"}:  # once each
+            assert (
+                sum(f"MCP server {name} is down: " in record.getMessage() for record in caplog.records) == 1
+            )
         assert ask(tools["fine__say"]) == "say {}"
     assert not any(alive(pid) for pid in pids(tmp_path))
 
@@ -372,7 +376,7 @@ def test_the_extra_is_asked_for_only_where_a_server_is_configured(monkeypatch, t
         importlib.import_module("orca.agent.mcp_tools")
 
 
-def test_an_agent_and_its_sub_agents_use_configured_servers(server, memory, scope, tmp_path, caplog):
+def test_an_agent_and_its_sub_agents_use_configured_servers(server, memory, scope, tmp_path):
     settings = Settings(
         home=tmp_path,
         llm=LLMSettings(model="m", base_url=server.base_url),
@@ -380,7 +384,6 @@ def test_an_agent_and_its_sub_agents_use_configured_servers(server, memory, scop
         agents={"coder": AgentSettings(description="codes", tools=("raw__s*", "gone__any"))},
     )
     agent = open_agent(memory, settings=settings)
-    assert "[agents.coder] goes without gone__any" in caplog.text
     server.script(
         stream_reply(tool_calls=[tool_call("raw__die", {}), tool_call("raw__say", {"city": "上海"})]),
         stream_reply(tool_calls=[tool_call("agent_call", {"agent": "coder", "task": "say it"})]),
@@ -389,6 +392,10 @@ def test_an_agent_and_its_sub_agents_use_configured_servers(server, memory, scop
         stream_reply("all done"),
     )
     events = turn(agent, "go", scope)
+    (missing,) = of(ToolsMissing, events)
+    assert missing.reasons == agent.missing_tools
+    assert "MCP server gone is down" in missing.reasons[0]
+    assert missing.reasons[1] == "agent coder goes without gone__any: there is no such tool"
     died, _, called = of(ToolFinished, events)
     assert (died.ok, died.result[:24]) == (False, "[error] MCP server raw w")
     assert called.ok
@@ -397,6 +404,114 @@ def test_an_agent_and_its_sub_agents_use_configured_servers(server, memory, scop
     assert offered >= {"raw__say", "raw__silent_error", "raw__structured"}
     assert "raw__die" not in offered
     assert "{'by': 'coder'}" in str(chats(server)[3].body["messages"])
-    del agent, events
+    asyncio.run(agent.aclose())
+    agent.close()
+    assert not any(alive(pid) for pid in pids(tmp_path))
+
+
+def test_what_nobody_closes_ends_with_the_agent(server, memory, scope, tmp_path):
+    llm = LLMSettings(model="m", base_url=server.base_url)
+    settings = Settings(home=tmp_path, llm=llm, mcp_servers={"raw": raw("fine", tmp_path)})
+    agent = open_agent(memory, settings=settings)
+    turn(agent, "go", scope)
+    assert "raw__say" in agent.tools.names
+    del agent
     gc.collect()
     assert until(lambda: not any(alive(pid) for pid in pids(tmp_path)))
+
+
+@pytest.mark.case(4)
+def test_a_slow_server_holds_up_neither_the_opening_nor_a_turn_and_joins_when_it_is_up(
+    server, memory, scope, tmp_path
+):
+    given = {"late": raw("late", tmp_path), "fine": raw("fine", tmp_path)}
+    with MCPServers(given, ready_seconds=0.0) as servers:
+        agent = LLMAgent(memory, model="m", base_url=server.base_url, servers=servers)
+        servers.start()
+        assert until(lambda: (tmp_path / "pids").exists() and len(pids(tmp_path)) == 2)
+        events = turn(agent, "first", scope)
+        assert isinstance(events[-1], TurnFinished)
+        (missing,) = of(ToolsMissing, events)
+        assert "MCP server late is still starting; its tools join when it is up" in missing.reasons
+        (tmp_path / "go").touch()
+        assert until(lambda: not of(ToolsMissing, turn(agent, "again", scope)))
+        assert agent.missing_tools == ()
+        offered = [tool["function"]["name"] for tool in chats(server)[-1].body["tools"]]
+        assert {"late__say", "fine__say"} <= set(offered)
+        # What was there stays in its place, so that the prompt's beginning does.
+        before = [tool["function"]["name"] for tool in chats(server)[-2].body["tools"]]
+        assert offered[: len(before)] == before
+
+
+def test_a_first_turn_waits_for_servers_that_are_about_to_be_up(server, memory, scope, tmp_path):
+    with MCPServers({"late": raw("late", tmp_path)}, ready_seconds=60.0) as servers:
+        agent = LLMAgent(memory, model="m", base_url=server.base_url, servers=servers)
+        servers.start()
+        assert until((tmp_path / "pids").exists)
+
+        async def answered() -> list[str]:
+            running = asyncio.create_task(agent.run("go", scope=scope))
+            await asyncio.sleep(0)
+            (tmp_path / "go").touch()
+            await running
+            return [tool["function"]["name"] for tool in chats(server)[-1].body["tools"]]
+
+        assert "late__say" in asyncio.run(answered())
+
+
+def test_a_turn_that_waits_for_servers_can_be_stopped(server, memory, scope, tmp_path):
+    with MCPServers({"silent": raw("silent", tmp_path)}, ready_seconds=60.0) as servers:
+        agent = LLMAgent(memory, model="m", base_url=server.base_url, servers=servers)
+
+        async def stopped() -> bool:
+            running = asyncio.create_task(agent.run("go", scope=scope))
+            assert await asyncio.to_thread(until, (tmp_path / "pids").exists)
+            running.cancel()
+            await asyncio.wait({running}, timeout=5)
+            return running.cancelled()
+
+        assert asyncio.run(stopped())
+    assert [row.content for row in memory.messages(scope=scope)] == ["go"]
+    assert chats(server) == []
+
+
+@pytest.mark.case(35)
+def test_a_pattern_lends_no_memory_tools(server, memory, scope, tmp_path):
+    agents = {"coder": AgentSettings(description="codes", tools=("*",))}
+    settings = Settings(home=tmp_path, llm=LLMSettings(model="m", base_url=server.base_url), agents=agents)
+    server.script(
+        stream_reply(tool_calls=[tool_call("agent_call", {"agent": "coder", "task": "work"})]),
+        stream_reply("done"),
+        stream_reply("all done"),
+    )
+    with open_agent(
+        memory, settings=settings, tools=[Tool(name="look", description="", parameters={}, handler=str)]
+    ) as agent:
+        turn(agent, "go", scope)
+    offered = [tool["function"]["name"] for tool in chats(server)[1].body["tools"]]
+    assert offered == ["look"]
+
+
+def test_closing_an_agent_closes_what_was_opened_for_it_and_nothing_else(server, memory, scope, tmp_path):
+    llm = LLMSettings(model="m", base_url=server.base_url)
+    settings = Settings(
+        home=tmp_path,
+        storage=StorageSettings(url=str(tmp_path / "own.db")),
+        embedding=EmbeddingSettings(provider="off"),
+        llm=llm,
+        mcp_servers={"raw": raw("fine", tmp_path)},
+    )
+
+    async def talk() -> LLMAgent:
+        async with open_agent(settings=settings) as agent:
+            await agent.run("hello", scope=scope)
+            return agent
+
+    closed = asyncio.run(talk())
+    assert not any(alive(pid) for pid in pids(tmp_path))
+    with pytest.raises(StoreError):
+        closed.memory.messages(scope=scope)
+    with MCPServers({"raw": raw("fine", tmp_path)}) as servers:
+        open_agent(memory, settings=settings, servers=servers).close()
+        assert "raw__say" in by_name(servers)
+        assert memory.messages(scope=scope) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fnmatch
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,12 +34,20 @@ class SubAgents:
         model: StreamingModel,
         limits: Limits,
         max_depth: int,
+        shared: ToolBox | None = None,
+        more_to_come: bool = False,
     ) -> None:
-        """Check the declarations. Raises ``ConfigError`` for a name twice, or one that names no agent."""
+        """Check the declarations.
+
+        ``shared`` are the main agent's tools, of which declarations may name some; ``more_to_come`` says that servers
+        may bring those that are not there yet, which are then ``unmatched``. Raises ``ConfigError`` for a name that is
+        given twice, or names no agent or tool.
+        """
         self._memory = memory
         self._model = model
         self._limits = limits
         self._max_depth = max_depth
+        self._shared = shared or ToolBox()
         self._specs: dict[str, AgentSpec] = {}
         for spec in specs:
             if spec.name in self._specs:
@@ -48,6 +57,10 @@ class SubAgents:
             ToolBox(self._tools_of(spec, depth=1))
             if unknown := [name for name in spec.agents if name not in self._specs]:
                 raise ConfigError(f"agent {spec.name}: there is no agent {', '.join(unknown)} to call")
+        self.unmatched = tuple(filter(None, map(self._goes_without, self._specs.values())))
+        """What agents have to do without, in words."""
+        if self.unmatched and not more_to_come:
+            raise ConfigError("; ".join(self.unmatched))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -147,4 +160,12 @@ class SubAgents:
 
     def _tools_of(self, spec: AgentSpec, *, depth: int) -> list[Tool | Callable[..., Any]]:
         reading = memory_tools(read_only=True) if spec.read_memory else ()
-        return [*reading, *spec.tools, *self.tools(spec.agents, depth=depth)]
+        named = {name for label in spec.shared_tools for name in fnmatch.filter(self._shared.names, label)}
+        shared = [tool for tool in self._shared if tool.name in named]
+        return [*reading, *spec.tools, *shared, *self.tools(spec.agents, depth=depth)]
+
+    def _goes_without(self, spec: AgentSpec) -> str | None:
+        labels = [label for label in spec.shared_tools if not fnmatch.filter(self._shared.names, label)]
+        return (
+            f"agent {spec.name} goes without {', '.join(labels)}: there is no such tool" if labels else None
+        )

@@ -25,6 +25,7 @@ class AgentSpec:
         model: Its model; None for the caller's.
         prompt: Its system prompt; empty for the default one.
         tools: What it may use.
+        shared_tools: Names of the main agent's tools that it may use as well, or patterns such as ``files__*``.
         agents: The names of agents that it may call in turn, as deep as the main agent allows.
         max_steps: How often it may call tools; then it has to answer without.
         timeout_seconds: How long it may take.
@@ -41,6 +42,7 @@ class AgentSpec:
     model: StreamingModel | ChatModel | None = None
     prompt: str = ""
     tools: Sequence[Tool | Callable[..., Any]] = ()
+    shared_tools: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     max_steps: int = 16
     timeout_seconds: float = 600.0

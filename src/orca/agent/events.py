@@ -38,6 +38,16 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsMissing:
+    """The turn goes on without some tools: their servers are down or still starting. ``reasons`` says it in words.
+
+    Comes in every turn in which something is missing, before the first prompt; what is back joins by itself.
+    """
+
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBuilt:
     """A prompt was assembled; one comes before every reply of the model."""
 
@@ -129,6 +139,7 @@ class TurnFailed:
 
 Event = (
     TurnStarted
+    | ToolsMissing
     | ContextBuilt
     | TextDelta
     | ReasoningDelta

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import aclosing
-from typing import Any
+from contextlib import ExitStack, aclosing
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
 
 from orca.agent.agent_call import SubAgents
 from orca.agent.agent_spec import AgentSpec
 from orca.agent.chat_stream import StreamingChat
-from orca.agent.events import AgentResult, Event, SubAgentProgress, TurnFailed, TurnFinished, TurnStarted
+from orca.agent.events import (
+    AgentResult,
+    Event,
+    SubAgentProgress,
+    ToolsMissing,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
 from orca.agent.handles import Handles
+from orca.agent.kit import ToolServers, Workbench
 from orca.agent.memory_tools import memory_tools
 from orca.agent.model import StreamingModel, as_streaming
 from orca.agent.prompts import DEFAULT_SYSTEM
@@ -45,7 +56,8 @@ class LLMAgent:
     what is open, and ``run(None, …)`` answers a message that was left without a reply.
 
     Turns of one session come one after the other within a process. The agent belongs to no event loop and holds
-    no connections between turns. It closes neither the memory nor the model.
+    no connections to its model between turns. ``close`` ends what ``open_agent`` started for it; it is a context
+    manager that does so, in either form.
     """
 
     def __init__(
@@ -58,6 +70,7 @@ class LLMAgent:
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] = (),
         agents: Iterable[AgentSpec] = (),
+        servers: ToolServers | None = None,
         use_memory_tools: bool = True,
         confirm: Confirm = nobody_confirms,
         max_steps: int = MAX_STEPS,
@@ -77,6 +90,8 @@ class LLMAgent:
             system: The system prompt; None for the default one, an empty text for none.
             tools: What the model may call: ``Tool`` objects, or functions as ``orca.agent.tools.tool`` takes them.
             agents: Sub-agents that the model may call through the tool ``agent_call``.
+            servers: Where further tools come from, such as ``MCPServers``. They start with the first turn, which
+                waits for them only so long; what is late joins a later turn.
             use_memory_tools: Offer ``memory_search`` and its kin.
             confirm: Asks the person in front about calls of tools that want it; the default refuses them.
             max_steps: How often the model may call tools in one turn; then it has to answer without.
@@ -98,9 +113,12 @@ class LLMAgent:
             window_tokens=window_tokens or memory.budget.window_tokens,
             reply_tokens=reply_tokens,
         )
-        self._agents = SubAgents(memory, agents, model=self._model, limits=self._limits, max_depth=max_depth)
+        self._on_close: list[Callable[[], None]] = []
+        sub_agents = partial(
+            SubAgents, memory, tuple(agents), model=self._model, limits=self._limits, max_depth=max_depth
+        )
         own = memory_tools() if use_memory_tools else ()
-        self._tools = ToolBox([*own, *tools, *self._agents.tools(self._agents.names, depth=0)])
+        self._workbench = Workbench(tools, servers, sub_agents, private=own)
 
     @property
     def memory(self) -> MemoryManager:
@@ -114,12 +132,50 @@ class LLMAgent:
 
     @property
     def tools(self) -> ToolBox:
-        """The tools that the model is offered."""
-        return self._tools
+        """The tools that the model was last offered; those of servers join when a turn begins."""
+        return self._workbench.kit.tools
+
+    @property
+    def missing_tools(self) -> tuple[str, ...]:
+        """What the last turn had to go without, and why, in words."""
+        return self._workbench.kit.missing
+
+    def call_on_close(self, callback: Callable[[], None]) -> None:
+        """Let ``close`` call something, before what was given to it earlier. Whatever else it uses stays open."""
+        self._on_close.append(callback)
+
+    def close(self) -> None:
+        """End what ``open_agent`` started: tool servers, and the memory that it opened. May be called again.
+
+        A turn that is under way reads that its tools are closed; stop turns first.
+        """
+        with ExitStack() as stack:
+            while self._on_close:
+                stack.callback(self._on_close.pop(0))
+
+    async def aclose(self) -> None:
+        """Do what ``close`` does, without blocking the event loop."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
     def build_context(self, query: str | None, *, scope: Scope) -> Context:
         """Return the prompt for a message and its ledger, and store nothing."""
-        window = prompt_window(self._limits.window_tokens, self._tools, self._memory.counter)
+        window = prompt_window(self._limits.window_tokens, self.tools, self._memory.counter)
         return self._memory.build_context(
             scope=scope, query=query, window_tokens=window, system=self._system or None
         )
@@ -154,14 +210,17 @@ class LLMAgent:
             yield TurnStarted(message=message)
             partial = ""
             try:
-                await self._agents.close_left(scope)
+                kit = await self._workbench.refresh()
+                if kit.missing:
+                    yield ToolsMissing(reasons=kit.missing)
+                await kit.agents.close_left(scope)
                 async with self._model.session() as session:
                     context = self._tool_context(scope, log)
                     loop = StepLoop(
                         model=self._model,
                         session=session,
                         transcript=log,
-                        tools=self._tools,
+                        tools=kit.tools,
                         context=context,
                         limits=self._limits,
                         counter=self._memory.counter,

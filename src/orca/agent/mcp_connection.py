@@ -79,10 +79,16 @@ class Connection:
         self._client: Client | None = None
         self._tools: tuple[ServerTool, ...] = ()
         self._reason = ""
+        self._logged = ""
         self._last_words = ""
         self._failures = 0
         self._retry_at = -math.inf
         self._closing = False
+
+    @property
+    def trouble(self) -> str:
+        """What is the matter with a server that could not be started, in words that stay the same while it waits."""
+        return f"MCP server {self.name} is down ({self._reason or 'closed'})"
 
     async def tools(self) -> tuple[ServerTool, ...]:
         """Return what the server offers, by name. Raises ``ToolError`` when it cannot be had."""
@@ -133,15 +139,13 @@ class Connection:
         if self._keeper is None:
             wait = self._retry_at - self._now()
             if wait > 0:
-                raise ToolError(
-                    f"MCP server {self.name} is down ({self._reason}); it is tried again in {math.ceil(wait)} seconds"
-                )
+                raise ToolError(f"{self.trouble}; it is tried again in {math.ceil(wait)} seconds")
             self._last_words = ""
             self._settled, self._ended, self._scope = asyncio.Event(), asyncio.Event(), anyio.CancelScope()
             self._keeper = asyncio.create_task(self._keep(self._scope), name=f"MCP server {self.name}")
         await self._settled.wait()
         if self._client is None:
-            raise ToolError(f"MCP server {self.name} is down ({self._reason})")
+            raise ToolError(self.trouble)
         return self._client
 
     async def _keep(self, scope: anyio.CancelScope) -> None:
@@ -163,6 +167,7 @@ class Connection:
                     self._tools = await _listed(client)
                     scope.deadline = math.inf
                     self._client = client
+                    self._logged = ""
                     settled.set()
                     await ended.wait()
                     self._client = None
@@ -187,7 +192,10 @@ class Connection:
         waits = self._failures - 1 if started else self._failures
         wait = min(FIRST_WAIT * 2 ** min(waits - 1, 16), LONGEST_WAIT) if waits else 0.0
         self._retry_at = self._now() + wait
-        logger.warning("MCP server %s is down: %s", self.name, self._reason)
+        # Said once, however often it is tried again in vain.
+        log = logger.debug if self._reason == self._logged else logger.warning
+        log("MCP server %s is down: %s", self.name, self._reason)
+        self._logged = self._reason
 
     def _hear(self, line: str) -> None:
         self._last_words = bounded(line, MAX_REASON)  # a thread's; assigning a name is atomic

@@ -3,8 +3,9 @@
 An agent may be used from one event loop after another, and a session with a server belongs to the loop that opened
 it. So all sessions live on one loop in a thread of their own, and calls come to it from wherever the agent runs.
 
-A server that is down never ends a turn. Down when tools are asked for: it is left out, with a warning. Gone later: a
-call starts it again, or gets a result that says why it could not.
+Servers start in the background, and a turn waits for them only so long. A server that is down never ends a turn. Down
+or still starting when tools are asked for: it is left out, with a warning, until it is up. Gone later: a call starts
+it again, or gets a result that says why it could not.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from orca.agent.kit import Offer
 from orca.agent.tools import Tool, ToolContext, bounded
 from orca.config import Settings
 from orca.errors import MissingExtraError, ToolError
@@ -41,6 +44,13 @@ logger = logging.getLogger("orca")
 CLOSE_SECONDS = 15.0
 """Longest wait for servers to stop. The SDK gives a process 2 seconds to go by itself, 2 after SIGTERM, then kills."""
 
+READY_SECONDS = 5.0
+"""How long turns wait for servers, all in all, from the moment that they began to start.
+
+A server that is installed is up within a second or two; one that a package runner downloads first may take a minute,
+and nobody wants to sit in front of a silent chat for that long.
+"""
+
 Value = TypeVar("Value")
 
 
@@ -56,11 +66,16 @@ class MCPServers:
     """
 
     def __init__(
-        self, servers: Mapping[str, MCPServerSettings], *, start_seconds: float = START_SECONDS
+        self,
+        servers: Mapping[str, MCPServerSettings],
+        *,
+        start_seconds: float = START_SECONDS,
+        ready_seconds: float = READY_SECONDS,
     ) -> None:
         """Start nothing yet; each server may later take ``start_seconds`` to start.
 
-        Raises ``ConfigError`` for a server with neither or both of ``command`` and ``url``.
+        ``ready_seconds`` is how long ``offer`` waits for them from the moment that they begin to start. Raises
+        ``ConfigError`` for a server with neither or both of ``command`` and ``url``.
         """
         self._connections = {
             name: Connection(name, settings, start_seconds=start_seconds)
@@ -68,30 +83,47 @@ class MCPServers:
         }
         self._thread = _LoopThread(list(self._connections.values()))
         self._stop_forgotten = weakref.finalize(self, self._thread.close)
+        self._ready_seconds = ready_seconds
+        self._deadline: float | None = None
+        # Below: touched on the servers' own loop only.
+        self._asking: dict[str, asyncio.Task[tuple[ServerTool, ...] | ToolError]] = {}
+        self._made: dict[str, Tool] = {}
+        self._left_out: dict[str, list[str]] = {}
         self.warnings: tuple[str, ...] = ()
-        """What ``tools`` had to leave out, and why."""
+        """What ``tools`` or ``offer`` had to leave out, and why."""
+
+    def start(self) -> None:
+        """Begin to start the servers, all at once, without waiting for any."""
+        if self._deadline is None:
+            self._deadline = time.monotonic() + self._ready_seconds
+        if self._connections:
+            self._thread.submit(self._ask())
 
     def tools(self) -> list[Tool]:
         """Return the tools of all servers that can be had: servers in their order, their tools by name.
 
-        Starts the servers, all at once, and blocks until each has answered or its time is over
-        (``start_seconds``); in a coroutine use ``await asyncio.to_thread(servers.tools)``. Each server that is left
-        out, and each tool, is a warning.
+        Blocks until each server has answered or its time is over (``start_seconds``); in a coroutine use ``await
+        asyncio.to_thread(servers.tools)``, or ``offer``, which waits for less. Each server that is left out, and each
+        tool, is a warning.
         """
         if not self._connections:
             return []
-        offered = self._thread.submit(self._offered()).result()
-        warnings: list[str] = []
-        made: dict[str, Tool] = {}
-        for connection, found in zip(self._connections.values(), offered, strict=True):
-            if isinstance(found, ToolError):
-                warnings.append(f"{found}; its tools are left out")
-            else:
-                warnings += self._make(connection, found, made)
-        self.warnings = tuple(warnings)
-        for warning in warnings:
-            logger.warning("%s", warning)
-        return list(made.values())
+        return list(self._thread.submit(self._settle(None)).result().tools)
+
+    async def offer(self) -> Offer:
+        """Return the tools of the servers that are up, and what is missing.
+
+        Starts the servers if nobody did. What is there stays, also when its server goes: a call brings it back. A
+        server that is late or down joins when it is up, behind the others, so that a prompt's beginning stays.
+        """
+        if not self._connections:
+            return Offer()
+        try:
+            self.start()
+            waiting = max((self._deadline or 0.0) - time.monotonic(), 0.0)
+            return await asyncio.wrap_future(self._thread.submit(self._settle(waiting)))
+        except ToolError as error:  # closed; its tools say the same to whoever calls them
+            return Offer(tools=tuple(self._made.values()), missing=(str(error),))
 
     def close(self) -> None:
         """End all sessions and stop all processes; returns when they are gone. May be called again."""
@@ -109,14 +141,33 @@ class MCPServers:
     ) -> None:
         self.close()
 
-    async def _offered(self) -> list[tuple[ServerTool, ...] | ToolError]:
-        async def one(connection: Connection) -> tuple[ServerTool, ...] | ToolError:
-            try:
-                return await connection.tools()
-            except ToolError as error:
-                return error
+    async def _ask(self) -> None:
+        """Ask every server for its tools that has not given them; one that failed only when its wait is over."""
+        for name, connection in self._connections.items():
+            asked = self._asking.get(name)
+            if asked is None or (asked.done() and isinstance(asked.result(), ToolError)):
+                self._asking[name] = asyncio.create_task(_offered(connection))
 
-        return await asyncio.gather(*(one(connection) for connection in self._connections.values()))
+    async def _settle(self, seconds: float | None) -> Offer:
+        """Wait for servers that are asked, at most so long, and take in the tools of those that are up."""
+        await self._ask()
+        await asyncio.wait(self._asking.values(), timeout=seconds)
+        warnings: list[str] = []
+        for name, connection in self._connections.items():
+            found = self._asking[name].result() if self._asking[name].done() else None
+            if found is None:
+                warnings.append(f"MCP server {name} is still starting; its tools join when it is up")
+            elif isinstance(found, ToolError):
+                warnings.append(
+                    f"{connection.trouble}; its tools are left out"
+                )  # the connection has logged it
+            elif name not in self._left_out:
+                self._left_out[name] = self._make(connection, found, self._made)
+                for warning in self._left_out[name]:
+                    logger.warning("%s", warning)
+            warnings += self._left_out.get(name, ())
+        self.warnings = tuple(warnings)
+        return Offer(tools=tuple(self._made.values()), missing=self.warnings)
 
     def _make(
         self, connection: Connection, offered: Sequence[ServerTool], made: dict[str, Tool]
@@ -166,6 +217,13 @@ class MCPServers:
         if result.is_error:
             raise ToolError(text or "the tool failed and does not say why")
         return text
+
+
+async def _offered(connection: Connection) -> tuple[ServerTool, ...] | ToolError:
+    try:
+        return await connection.tools()
+    except ToolError as error:
+        return error
 
 
 async def _answer(

@@ -158,3 +158,31 @@ def test_it_speaks_chinese(orca: Orca, talking: Model) -> None:
     assert "正在与 test-model 对话" in outcome.err
     assert "遗忘一条记忆" in outcome.out
     assert "已记下 1 条消息" in outcome.err
+
+
+@pytest.mark.case(4)
+def test_a_server_that_is_down_is_said_once_and_the_chat_goes_on(
+    orca: Orca, talking: Model, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text('[mcp_servers.notes]\ncommand = "no-such-program"\n', encoding="utf-8")
+    outcome = orca("chat", "--session", "a", typed="Hello.\n/model other\nAgain.\n/quit\n")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out == "ok\nok\n"
+    assert outcome.err.count("MCP server notes is down (there is no program 'no-such-program'") == 1
+
+
+def test_the_file_tools_of_a_chat_never_reach_its_own_files(
+    orca: Orca, talking: Model, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "notes.txt").write_text("key = hunter2", encoding="utf-8")
+    config = home / "config.toml"
+    config.write_text(f'[tools]\nworkspace = "{tmp_path.as_posix()}"\n', encoding="utf-8")
+    talking.says(stream_reply(tool_calls=[tool_call("read_file", {"path": "home/notes.txt"})]))
+    assert orca("chat", "--once", "Read it.").code == 0
+    (result,) = [item["content"] for item in talking.prompts[-1] if item["role"] == "tool"]
+    assert "closed to tools" in result
+    assert "hunter2" not in result

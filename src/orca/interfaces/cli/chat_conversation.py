@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 
-from orca.agent.events import ContextBuilt, Event, TurnFailed, TurnFinished, TurnStarted
+from orca.agent.events import ContextBuilt, Event, ToolsMissing, TurnFailed, TurnFinished, TurnStarted
+from orca.agent.kit import ToolServers
 from orca.agent.llm_agent import LLMAgent
-from orca.agent.tools import Tool
 from orca.config import Settings
 from orca.interfaces.cli.chat_confirm import Confirmer
 from orca.interfaces.cli.chat_view import View
@@ -24,8 +24,8 @@ from orca.wiring import open_agent
 class Conversation:
     """What the commands of a chat work on.
 
-    ``agent`` is None where no model is configured. ``context`` is the ledger of the last prompt. ``spoken`` are the
-    sessions in which something was said.
+    ``agent`` is None where no model is configured. ``context`` is the ledger of the last prompt, ``missing`` what
+    was last said of tools that are not there. ``spoken`` are the sessions in which something was said.
     """
 
     cli: Cli
@@ -33,11 +33,12 @@ class Conversation:
     scope: Scope
     settings: Settings
     confirm: Confirmer
-    tools: Sequence[Tool] = ()
+    servers: ToolServers | None = None
     agent: LLMAgent | None = None
     context: Context | None = None
     query: str | None = None
     degraded: str | None = None
+    missing: tuple[str, ...] = ()
     said: int = 0
     spoken: dict[str, Scope] = field(default_factory=dict)
 
@@ -55,7 +56,7 @@ class Conversation:
             self.memory,
             settings=self.settings,
             model=name,
-            tools=self.tools,
+            servers=self.servers,
             confirm=self.confirm,
         )
 
@@ -94,6 +95,10 @@ class Conversation:
                     self.context = event.context
                 elif isinstance(event, TurnStarted) and text is None:
                     self.spoken[self.scope.session] = self.scope
+                elif isinstance(event, ToolsMissing):
+                    if event.reasons == self.missing:  # said already
+                        continue
+                    self.missing = event.reasons
                 view.show(event)
         if isinstance(last, TurnFinished | TurnFailed):
             return last

@@ -11,9 +11,8 @@ from typing import Any
 from rich.text import Text
 
 from orca.agent.events import AgentResult, TurnFailed
-from orca.agent.file_tools import file_tools
+from orca.agent.kit import ToolServers
 from orca.agent.llm_agent import LLMAgent
-from orca.agent.tools import Tool
 from orca.config import Settings
 from orca.errors import OrcaError
 from orca.interfaces.cli.chat_advice import advice
@@ -37,9 +36,9 @@ RECALLED = 5
 def run(cli: Cli, memory: MemoryManager, scope: Scope, *, once: str | None, settings: Settings) -> int:
     """Hold a conversation, or say one thing; return the exit code."""
     terminal = is_terminal() and not cli.json
-    with _tools(settings) as tools:
+    with _servers(settings) as servers:
         chat = Conversation(
-            cli=cli, memory=memory, scope=scope, settings=settings, confirm=Confirmer(None), tools=tools
+            cli=cli, memory=memory, scope=scope, settings=settings, confirm=Confirmer(None), servers=servers
         )
         reader: Reader = LineReader()
         if terminal:
@@ -63,17 +62,20 @@ def settings_of_memory(settings: Settings) -> Settings:
 
 
 @contextmanager
-def _tools(settings: Settings) -> Iterator[list[Tool]]:
-    """Open the tools that the settings name, for a block."""
-    files = file_tools(settings.tools.workspace) if settings.tools.workspace else []
-    if not settings.mcp_servers:
-        yield files
+def _servers(settings: Settings) -> Iterator[ToolServers | None]:
+    """Begin to start the MCP servers that the settings name, and stop them after the block.
+
+    They outlive a change of the model, which makes another agent.
+    """
+    if not settings.mcp_servers or not has_model(settings):
+        yield None
         return
     # The client of MCP is an extra, and takes half a second to import.
     from orca.agent.mcp_tools import mcp_tools
 
     with mcp_tools(settings) as servers:
-        yield [*files, *servers.tools()]
+        servers.start()
+        yield servers
 
 
 def _once(chat: Conversation, text: str, *, terminal: bool) -> int:
@@ -203,10 +205,11 @@ def _model_answers(chat: Conversation, agent: LLMAgent, text: str | None, *, ter
         chat.degraded = result.context.degraded
         chat.cli.render.warn_degraded(chat.degraded)
     if terminal:
-        chat.cli.render.console().print(Text(_footer(result), style="dim"))
+        chat.cli.render.console().print(Text(footer(result), style="dim"))
 
 
-def _footer(result: AgentResult) -> str:
+def footer(result: AgentResult) -> str:
+    """Return the line under an answer: how full the prompt was, and how much of it was recalled."""
     context = result.context
     recalled = sum(
         item.included and item.tier in ("short_term", "long_term", "messages") for item in context.items

@@ -17,7 +17,15 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from orca.agent.events import ContextBuilt, Event, TextDelta, ToolStarted, TurnFailed, TurnFinished
+from orca.agent.events import (
+    ContextBuilt,
+    Event,
+    TextDelta,
+    ToolsMissing,
+    ToolStarted,
+    TurnFailed,
+    TurnFinished,
+)
 from orca.interfaces.cli.chat_activity import Activity
 from orca.interfaces.cli.chat_markdown import StreamedMarkdown, Trimmed, markdown, one_line
 from orca.interfaces.cli.chat_terminal import QuietKeyboard
@@ -74,6 +82,9 @@ class LiveView:
         if isinstance(event, TextDelta):
             self._said += event.text
             self._print(self._text.feed(event.text))
+        elif isinstance(event, ToolsMissing):
+            for reason in event.reasons:
+                self._console.print(Text(f"⚠ {harmless(reason)}", style="yellow"))
         elif isinstance(event, TurnFinished):
             self._finish(event.result.text)
 
@@ -143,6 +154,9 @@ class PlainView:
         if isinstance(event, TextDelta):
             self._said += event.text
             self._write(event.text)
+        elif isinstance(event, ToolsMissing):
+            for reason in event.reasons:
+                note(harmless(reason))
         elif isinstance(event, TurnFinished):
             text, said = event.result.text, self._said
             if text.strip() != said.strip():
