@@ -125,11 +125,11 @@ class ReplyBuilder:
         index = fragment.get("index") if type(fragment.get("index")) is int else None
         call_id = fragment["id"] if isinstance(fragment.get("id"), str) else ""
         name = function["name"] if isinstance(function.get("name"), str) else ""
-        call = self._call_for(index, call_id, name)
+        arguments = function.get("arguments")
+        call = self._call_for(index, call_id, name, says_more=bool(arguments))
         call.id = call.id or call_id
         if name and name != call.name and not call.arguments:
             call.name += name  # a server that streams the name in parts
-        arguments = function.get("arguments")
         if isinstance(arguments, str):
             call.arguments += clean(arguments)
         elif isinstance(arguments, Mapping):
@@ -137,12 +137,20 @@ class ReplyBuilder:
         elif arguments is not None:
             raise self._malformed("a tool call's arguments", arguments)
 
-    def _call_for(self, index: int | None, call_id: str, name: str) -> _Call:
+    def _call_for(self, index: int | None, call_id: str, name: str, *, says_more: bool) -> _Call:
         """Return the call that a fragment belongs to; a new one where it belongs to none."""
         last = self._calls[-1] if self._calls else None
         found = next((call for call in self._calls if index is not None and call.index == index), None)
         if found is not None and call_id and found.id and call_id != found.id:
             found = None  # one index for all calls: the id decides
+        if (
+            found is not None
+            and not call_id
+            and found.is_whole
+            and name
+            and (says_more or name != found.name)
+        ):
+            found = None  # one index for all calls, and no ids: nothing can follow a whole call but another
         if found is None and call_id:
             found = next((call for call in self._calls if call.id == call_id), None)
         if found is None and index is None and not call_id and last is not None:

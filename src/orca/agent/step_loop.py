@@ -215,7 +215,9 @@ class StepLoop:
         self.reply = reply
 
     def _messages(self, context: Context, *, last: bool) -> list[dict[str, Any]]:
-        messages = [self._with_thoughts(message) for message in context.messages]
+        asked = max((place for place, one in enumerate(context.messages) if one["role"] == "user"), default=0)
+        # Ids of calls may come again in every turn: thoughts belong to the calls that followed the question.
+        messages = [*context.messages[:asked], *map(self._with_thoughts, context.messages[asked:])]
         if last:
             messages.append({"role": "user", "content": ANSWER_NOW[language_of(self._question)]})
         return merged_user_messages(messages)
