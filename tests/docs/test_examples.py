@@ -15,6 +15,8 @@ SAYS = {
     "bilingual_recall.py": "03:30",
     "read_the_ledger.py": "reason",
     "use_async.py": "Lisbon",
+    "agent_with_tools.py": "recalled on Friday: True",
+    "agent_delegates.py": "assistant: Both are about cats.",
 }
 
 
