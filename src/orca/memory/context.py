@@ -45,6 +45,13 @@ Recalled memory and the query take a little more or less every turn; without rou
 the window's beginning and void the provider's cache. The rounded-off room goes to recalled memory.
 """
 
+FULL_STEPS = 6
+"""A window that recalled memory pushes below the seventh step is full at six of them, as long as both fit.
+
+Without it, tool results that are recalled in one turn and not in the next push the window back and forth; see
+``benchmarks/prompt_cache.py``.
+"""
+
 
 class ContextBuilder:
     """Assembles prompts. Holds a counter and a floor, no state: one builder serves all threads."""
@@ -144,23 +151,40 @@ class ContextBuilder:
         return prompt.shrink_to(budget.total)
 
     def _choose_window(self, prompt: Prompt, budget: TokenBudget, *, is_whole: bool) -> None:
-        """Set where the past begins: as much as the others leave, and its own share before they get theirs."""
-        recalled = prompt.recalled
-        shares = {"short_share": budget.short_term, "long_share": budget.long_term}
+        """Set where the past begins: as much as the others leave, and its own share before they get theirs.
+
+        The steps of the turn do not count as long as recalled memory can make room for them, down to the best of
+        each pool: so the window stays where the turn's first prompt had it, and a cache serves the later ones.
+        """
+        steps = sum(unit_tokens(unit, self._tokens_of) for unit in prompt.turn.steps)
         room = budget.total - prompt.tokens()
-        allowance = max(
-            room - recalled.need(**shares), min(budget.working, room - recalled.least(**shares)), 0
-        )
+        best = prompt.recalled.least(short_share=budget.short_term, long_share=budget.long_term)
         past = prompt.turn.past
-        if is_whole and sum(unit_tokens(unit, self._tokens_of) for unit in past) <= allowance:
-            prompt.start = 0
-            return
+        prompt.start = self._window_within(room + steps, prompt, budget, is_whole=is_whole)
+        if steps and sum(unit_tokens(unit, self._tokens_of) for unit in past[prompt.start :]) > room - best:
+            prompt.start = self._window_within(room, prompt, budget, is_whole=is_whole)
+
+    def _window_within(self, room: int, prompt: Prompt, budget: TokenBudget, *, is_whole: bool) -> int:
+        """Return where the past begins when it and recalled memory have ``room`` tokens.
+
+        Every other allowance is another window, and a change from one to the other voids the cache as much as a step
+        does. So what recalled memory needs is compared with what the window holds, not with what it may hold: a window
+        that moves in steps is full only just before it moves.
+        """
+        recalled, past = prompt.recalled, prompt.turn.past
+        shares = {"short_share": budget.short_term, "long_share": budget.long_term}
+        needed = recalled.need(**shares)
+        sure = max(room - needed, min(budget.working, room - recalled.least(**shares)), 0)
+        sizes = [unit_tokens(unit, self._tokens_of) for unit in past]
+        if is_whole and sum(sizes) <= sure:
+            return 0
         step = max((budget.total - prompt.system_tokens()) // WINDOW_STEPS, 1)
-        if allowance >= step:
-            allowance -= allowance % step
-        prompt.start = window_start(
-            past, allowance, self._tokens_of, is_whole=is_whole, keep=self._keep_share
-        )
+        sure -= sure % step if sure >= step else 0
+        for allowance in (*range(FULL_STEPS * step, sure, -step), sure):
+            start = window_start(past, allowance, self._tokens_of, is_whole=is_whole, keep=self._keep_share)
+            if sum(sizes[start:]) <= room - needed:
+                break
+        return start
 
     def _add_recalled(self, prompt: Prompt, budget: TokenBudget) -> None:
         """Let recalled hits into the room that is left, none of which the prompt shows already."""
