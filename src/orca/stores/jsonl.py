@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from orca.errors import ConfigError, NotFoundError
 from orca.protocols import Clock
+from orca.stores._bm25 import bm25
 from orca.stores.jsonl_files import (
     DirectoryLock,
     GrowingFile,
@@ -38,10 +38,6 @@ from orca.text.parts import indexed_text
 from orca.types import KeywordMatch, KeywordResult, Message, Placement, Scope
 
 log = logging.getLogger("orca")
-
-BM25_K1 = 1.2
-BM25_B = 0.75
-"""Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework", section 3.4."""
 
 
 class SessionLog:
@@ -209,7 +205,7 @@ class JSONLStore:
                         frequencies=frequencies,
                     )
                 )
-        matches.sort(key=lambda match: (-_bm25(match, spread, len(counts), average), match.id))
+        matches.sort(key=lambda match: (-bm25(match, spread, len(counts), average), match.id))
         return KeywordResult(
             matches=tuple(matches[:limit]),
             document_frequencies=spread,
@@ -362,13 +358,3 @@ class JSONLStore:
 
 def _may_be_old(scope: Scope) -> bool:
     return scope.user == Scope().user and scope.agent == Scope().agent
-
-
-def _bm25(match: KeywordMatch, spread: Sequence[int], documents: int, average: float) -> float:
-    score = 0.0
-    for count, rows in zip(match.frequencies, spread, strict=True):
-        if count:
-            rarity = math.log(1 + (documents - rows + 0.5) / (rows + 0.5))
-            norm = BM25_K1 * (1 - BM25_B + BM25_B * match.length / average)
-            score += rarity * count * (BM25_K1 + 1) / (count + norm)
-    return score

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from orca.errors import StoreError
+from orca.stores._bm25 import bm25
 from orca.stores.sqlite.connection import Connection
 from orca.stores.sqlite.records import TABLES, RecordTable, ids_json, row_text, scope_digest, sql_limit
 from orca.text.analysis import index_terms
@@ -33,10 +33,6 @@ SCAN_ROWS = 5_000
 
 MAX_TERMS = 256
 """A search looks for this many terms at most; FTS5 bounds the size of an expression."""
-
-BM25_K1 = 1.2
-BM25_B = 0.75
-"""Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework", section 3.4; FTS5 uses the same."""
 
 _SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\ud800-\udfff]")
 """ASCII characters at which the tokenizer splits, and lone surrogates; no index term holds any."""
@@ -306,7 +302,7 @@ class KeywordIndex:
                 )
         spread = tuple(sum(match.frequencies[index] > 0 for match in matches) for index in range(len(terms)))
         average = sum(len(words) for *_, words in documents) / len(documents) if documents else 0.0
-        matches.sort(key=lambda match: (-_bm25(match, spread, len(documents), average), match.id))
+        matches.sort(key=lambda match: (-bm25(match, spread, len(documents), average), match.id))
         return KeywordResult(
             matches=tuple(matches[:limit]),
             document_frequencies=spread,
@@ -334,16 +330,6 @@ def _match(row: tuple[int, str, str], usable: Sequence[int], width: int) -> Keyw
     return KeywordMatch(
         id=number, session=session, position=position, length=length, frequencies=tuple(frequencies)
     )
-
-
-def _bm25(match: KeywordMatch, spread: Sequence[int], documents: int, average: float) -> float:
-    score = 0.0
-    for count, rows in zip(match.frequencies, spread, strict=True):
-        if count:
-            rarity = math.log(1 + (documents - rows + 0.5) / (rows + 0.5))
-            norm = BM25_K1 * (1 - BM25_B + BM25_B * match.length / average)
-            score += rarity * count * (BM25_K1 + 1) / (count + norm)
-    return score
 
 
 def _texts_json(texts: Sequence[str]) -> str:
