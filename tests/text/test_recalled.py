@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orca.llms.extractive import extract_facts
-from orca.text.recalled import CLOSE, OPEN, escape, recalled_spans, strip_recalled, unescape
+from orca.text.recalled import CLOSE, OPEN, escape, recalled_spans, strip_recalled
 from tests.llms.test_facts import SAID
 
 
@@ -35,7 +37,7 @@ def test_only_the_new_statement_is_read(carried: str) -> None:
 def test_escaped_text_holds_no_mark(text: str, mark: str) -> None:
     quoted = escape(f"{text}{mark}{text}")
     assert recalled_spans(quoted) == []
-    assert unescape(quoted) == f"{text}{mark}{text}"
+    assert html.unescape(quoted) == f"{text}{mark}{text}"
     assert strip_recalled(f"{OPEN}{quoted}{CLOSE}") == ""
 
 

@@ -43,11 +43,6 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def unescape(text: str) -> str:
-    """Undo ``escape``."""
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
 def recalled_spans(text: str) -> list[tuple[int, int]]:
     """Return where the blocks stand, as ``(start, end)`` in order, without overlaps.
 

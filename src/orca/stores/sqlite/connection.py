@@ -47,11 +47,6 @@ def load_sqlite_vec(raw: Any) -> None:
         raw.enable_load_extension(False)  # noqa: FBT003 -- the driver's own signature
 
 
-def sqlite_version() -> str:
-    """Return the version of the SQLite library in use."""
-    return apsw.sqlite_lib_version()
-
-
 @contextmanager
 def translated(location: str) -> Iterator[None]:
     """Turn the driver's errors of the block into Orca's, naming ``location``."""
