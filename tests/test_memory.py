@@ -88,6 +88,7 @@ def test_the_prompt_holds_the_tiers_in_order_and_accounts_for_each(memory: Memor
     say(memory, "Let us talk about the trip to Rome")
     memory.flush(10)
     context = memory.build_context(scope=ALICE, query="Which vegetarian food is in Rome?", system="Be kind.")
+    assert isinstance(context.messages, list)  # ready to send, and to add the reply to
     assert context.messages[0] == {"role": "system", "content": "Be kind."}
     assert context.messages[1]["content"] == "Let us talk about the trip to Rome"
     last = context.messages[-1]

@@ -387,7 +387,7 @@ class ContextItem:
 class Context:
     """An assembled prompt and its ledger. ``tokens`` never exceeds ``budget`` unless ``over_budget`` says so."""
 
-    messages: tuple[dict[str, Any], ...]
+    messages: list[dict[str, Any]]
     items: tuple[ContextItem, ...]
     tokens: int
     budget: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -59,6 +59,7 @@ class AsyncMemory:
     erase = _in_thread(MemoryManager.erase)
     subagent_runs = _in_thread(MemoryManager.subagent_runs)
     subagent_messages = _in_thread(MemoryManager.subagent_messages)
+    record_run = _in_thread(MemoryManager.record_run)
     start_run = _in_thread(MemoryManager.start_run)
     append_run_messages = _in_thread(MemoryManager.append_run_messages)
     finish_run = _in_thread(MemoryManager.finish_run)
@@ -68,7 +69,12 @@ class AsyncMemory:
     verify = _in_thread(MemoryManager.verify)
     reindex = _in_thread(MemoryManager.reindex)
     backup = _in_thread(MemoryManager.backup)
+    import_rows = _in_thread(MemoryManager.import_rows)
     close = _in_thread(MemoryManager.close)
+
+    async def export_rows(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return ``(table, row)`` of every table but the indexes, all read before this returns."""
+        return await asyncio.to_thread(lambda: list(self.memory.export_rows()))
 
     async def __aenter__(self) -> Self:
         return self

@@ -115,7 +115,7 @@ class Prompt:
         degraded: str | None,
     ) -> Context:
         """Return the finished prompt with its ledger; ``left_out`` are messages with the reason in words."""
-        rendered = tuple(self.render())
+        rendered = self.render()
         return Context(
             messages=rendered,
             items=tuple(self._items(left_out)),
