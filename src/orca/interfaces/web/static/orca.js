@@ -20,7 +20,11 @@ export function onChange(kinds, act) {
 function listen() {
   if (source !== null) source.close();
   source = new EventSource(`/api/v1/events?user=${encodeURIComponent(user)}`);
-  source.onopen = () => { document.documentElement.dataset.listening = "yes"; };
+  source.onopen = () => {
+    document.documentElement.dataset.listening = "yes";
+    // Something may have changed since the page was made, or while the connection was lost.
+    for (const acts of listeners.values()) acts.forEach((act) => act());
+  };
   for (const [kind, acts] of listeners) source.addEventListener(kind, () => acts.forEach((act) => act()));
 }
 
