@@ -105,7 +105,7 @@ def test_a_provider_that_hangs_delays_a_recall_by_the_deadline_and_then_not_at_a
     begun = time.monotonic()
     for _ in range(100):
         assert queries.embed("where?")[0] is None
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 4  # a hundred deadlines would be five seconds
     assert len(embedder.calls) == MAX_OVERDUE
     embedder.release.set()
     deadline = time.monotonic() + 5
