@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from orca.interfaces.web.formatting import FILTERS, GLOBALS
 from orca.interfaces.web.guard import CSRF_FIELD, cookie_attributes
-from orca.interfaces.web.i18n import LANGUAGE_COOKIE, LANGUAGES, language_of, translator
+from orca.interfaces.web.i18n import LANGUAGE_COOKIE, LANGUAGES, Translate, language_of, translator
 from orca.interfaces.web.keys import session_key
 from orca.interfaces.web.labels import label_of
 from orca.interfaces.web.notices import notice_of
@@ -61,6 +62,36 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     theme = theme_of(request)
     t = translator(language)
 
+    text = _ENVIRONMENT.get_template(template).render(
+        t=t,
+        **_helpers(request, t, user),
+        theme=theme,
+        themes=THEMES,
+        notice=notice_of(request, t),
+        lang=language,
+        languages=LANGUAGES,
+        user=user,
+        path=request.url.path,
+        query=dict(request.query_params),
+        navigation=NAVIGATION,
+        csrf_field=CSRF_FIELD,
+        csrf_token=visitor.csrf_token,
+        signed_in=visitor.signed_in,
+        **values,
+    )
+    response = HTMLResponse(text, status)
+    response.headers["Content-Language"] = language
+    response.headers["Vary"] = "Accept-Language, Cookie"
+    for name, chosen in ((LANGUAGE_COOKIE, language), (THEME_COOKIE, theme)):
+        if request.query_params.get(name.removeprefix("orca_")) == chosen:
+            attributes = cookie_attributes(request.url.scheme, seconds=LANGUAGE_SECONDS)
+            response.headers.append("Set-Cookie", f"{name}={chosen}{attributes}")
+    return response
+
+
+def _helpers(request: Request, t: Translate, user: str) -> dict[str, Callable[..., str]]:
+    """Return the functions that every template has."""
+
     def link(path: str, **query: Any) -> str:
         """Return a path with its query; the user goes with it where it is not the default one."""
         given = {"user": None if user == "default" else user, **query}
@@ -86,35 +117,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         head, colon, figures = reason.partition(": ")
         return t(head) + colon + t(figures)
 
-    text = _ENVIRONMENT.get_template(template).render(
-        t=t,
-        say=say,
-        many=many,
-        why=why,
-        theme=theme,
-        themes=THEMES,
-        here=here,
-        notice=notice_of(request, t),
-        lang=language,
-        languages=LANGUAGES,
-        user=user,
-        link=link,
-        path=request.url.path,
-        query=dict(request.query_params),
-        navigation=NAVIGATION,
-        csrf_field=CSRF_FIELD,
-        csrf_token=visitor.csrf_token,
-        signed_in=visitor.signed_in,
-        **values,
-    )
-    response = HTMLResponse(text, status)
-    response.headers["Content-Language"] = language
-    response.headers["Vary"] = "Accept-Language, Cookie"
-    for name, chosen in ((LANGUAGE_COOKIE, language), (THEME_COOKIE, theme)):
-        if request.query_params.get(name.removeprefix("orca_")) == chosen:
-            attributes = cookie_attributes(request.url.scheme, seconds=LANGUAGE_SECONDS)
-            response.headers.append("Set-Cookie", f"{name}={chosen}{attributes}")
-    return response
+    return {"link": link, "here": here, "say": say, "many": many, "why": why}
 
 
 def theme_of(request: Request) -> str:
