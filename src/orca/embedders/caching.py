@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from orca.embedders._wrapping import WrappingEmbedder
 from orca.protocols import Embedder
-from orca.types import EmbeddingSpace
 
 MAX_BYTES = 4 << 20
 """About a thousand queries at 1024 numbers each."""
@@ -19,33 +19,18 @@ MAX_BYTES = 4 << 20
 _Key = tuple[str, str, str]
 
 
-class CachingEmbedder:
+class CachingEmbedder(WrappingEmbedder):
     """Answers a query it has seen from memory; documents pass through, as each is embedded once anyway.
 
     The least recently used go first once texts and vectors take more than ``max_bytes``. Safe to share.
     """
 
     def __init__(self, embedder: Embedder, *, max_bytes: int = MAX_BYTES) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._max_bytes = max_bytes
         self._bytes = 0
         self._vectors: OrderedDict[_Key, np.ndarray] = OrderedDict()
         self._lock = threading.Lock()
-
-    @property
-    def space(self) -> EmbeddingSpace:
-        """The wrapped embedder's space."""
-        return self._embedder.space
-
-    @property
-    def max_batch(self) -> int:
-        """The wrapped embedder's limit."""
-        return self._embedder.max_batch
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the wrapped embedder's model is in memory; true of one that has none to load."""
-        return bool(getattr(self._embedder, "loaded", True))
 
     def embed(self, texts: Sequence[str], *, kind: Literal["query", "document"]) -> np.ndarray:
         """Return float32 ``[n, dimensions]``, asking the wrapped embedder only for texts that are not kept."""

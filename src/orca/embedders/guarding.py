@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from orca.embedders._wrapping import WrappingEmbedder
 from orca.errors import ProviderError
 from orca.protocols import Clock, Embedder
-from orca.types import EmbeddingSpace
 
 FAILURES = 3
 """Failures in a row before queries are refused; one alone is chance."""
@@ -21,7 +21,7 @@ MAX_PAUSE = 60.0
 """Seconds. The pause doubles with each failed trial, and nobody waits longer than this for a recovered provider."""
 
 
-class GuardedEmbedder:
+class GuardedEmbedder(WrappingEmbedder):
     """Passes queries on until three in a row have failed, then refuses them for a while with the last reason.
 
     After the pause (2 s, doubling to 60 s, or as long as the provider asked, up to 60 s) one query is let through:
@@ -31,28 +31,13 @@ class GuardedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, *, clock: Clock) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0
         self._last: ProviderError | None = None
         self._opened: datetime | None = None
         self._pause = 0.0
-
-    @property
-    def space(self) -> EmbeddingSpace:
-        """The wrapped embedder's space."""
-        return self._embedder.space
-
-    @property
-    def max_batch(self) -> int:
-        """The wrapped embedder's limit."""
-        return self._embedder.max_batch
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the wrapped embedder's model is in memory; true of one that has none to load."""
-        return bool(getattr(self._embedder, "loaded", True))
 
     @property
     def reason(self) -> str | None:
