@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -204,12 +205,7 @@ class Recaller:
         *,
         keywords: bool = True,
     ) -> list[Hit]:
-        _check_limit("max_items", max_items)
-        hits: list[Hit] = []
-        if query and query.strip():
-            hits = self._records.search(
-                "summary", query, vector, scope=scope, limit=max_items, keywords=keywords
-            )
+        hits = self._record_hits("summary", scope, query, vector, max_items, keywords=keywords)
         if vector is not None:
             return hits
         recent = self._store.summaries.recent(scope=scope, limit=max_items)
@@ -226,12 +222,7 @@ class Recaller:
         *,
         keywords: bool = True,
     ) -> list[Hit]:
-        _check_limit("max_items", max_items)
-        hits: list[Hit] = []
-        if query and query.strip():
-            hits = self._records.search(
-                "memory", query, vector, scope=scope, limit=max_items, keywords=keywords
-            )
+        hits = self._record_hits("memory", scope, query, vector, max_items, keywords=keywords)
         if vector is not None:
             return hits
         return _filled(
@@ -239,6 +230,21 @@ class Recaller:
             [_recent(memory, rank) for rank, memory in enumerate(self._most_used(scope, max_items), 1)],
             max_items,
         )
+
+    def _record_hits(
+        self,
+        record: Literal["summary", "memory"],
+        scope: Scope,
+        query: str | None,
+        vector: np.ndarray | None,
+        max_items: int,
+        *,
+        keywords: bool,
+    ) -> list[Hit]:
+        _check_limit("max_items", max_items)
+        if not query or not query.strip():
+            return []
+        return self._records.search(record, query, vector, scope=scope, limit=max_items, keywords=keywords)
 
     def _most_used(self, scope: Scope, limit: int) -> list[Memory]:
         now = self._clock.now()
