@@ -1,1 +1,1 @@
-"""Embedders: see docs/architecture.md."""
+"""What turns texts into vectors: the model that ships with Orca, any OpenAI-compatible API, and what wraps them."""

@@ -1,1 +1,1 @@
-"""Integrations: see docs/architecture.md."""
+"""Room for adapters to agent frameworks; none is written, and the layers are drawn so that one may come."""

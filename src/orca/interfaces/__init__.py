@@ -1,1 +1,1 @@
-"""Interfaces: see docs/architecture.md."""
+"""The faces for people and programs: the command line and the web."""

@@ -1,1 +1,1 @@
-"""Llms: see docs/architecture.md."""
+"""Chat models over any OpenAI-compatible API, and the rules that serve where there is no model."""

@@ -1,1 +1,1 @@
-"""Memory: see docs/architecture.md."""
+"""The memory itself, over a store that it knows by contract only; ``manager`` is its face."""

@@ -1,1 +1,1 @@
-"""Stores: see docs/architecture.md."""
+"""Where everything is kept: one SQLite file, or plain JSONL for messages alone."""

@@ -1,1 +1,1 @@
-"""Cli: see docs/architecture.md."""
+"""The command line: one module a command or group of them; ``main`` puts them together."""

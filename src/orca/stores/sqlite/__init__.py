@@ -1,1 +1,1 @@
-"""Sqlite: see docs/architecture.md."""
+"""The SQLite store: one facet a module over one connection, the SQL beside it."""
