@@ -326,7 +326,6 @@ def _row(memory: Memory) -> Row:
 
 
 def memory_of(row: Row) -> Memory:
-    """Return a row of ``MEMORY_COLUMNS`` as a memory."""
     """Return a row of MEMORY_COLUMNS as a memory."""
     (
         number, embedded, user, agent, content, kind, session, sources, origin, state, slot, confidence, evidence,
