@@ -135,7 +135,7 @@ def _talk(cli: Cli, facts: Facts) -> int:
         settings = _with_coder(settings, Path(facts.db).with_name("workspace"))
     cli.render.line("")
     cli.render.line(t("Now talk to it. Ask about anything above."), "bold")
-    scope = cli.scope_of(facts.sessions[-1].id)
+    scope = cli.scope_of(_going_on(facts.sessions).id)
     with cli.memory(create=True, url=facts.db, settings=settings) as memory:
         return chat_run.run(cli, memory, scope, once=None, settings=settings)
 
@@ -179,9 +179,14 @@ def _load(cli: Cli, memory: MemoryManager) -> None:
         memory.end_session(scope=cli.scope_of(session.id))
 
 
+def _going_on(sessions: Sequence[Session]) -> Session:
+    """Return the session that was not ended."""
+    return next(session for session in reversed(sessions) if session.state == "open")
+
+
 def _gather(cli: Cli, memory: MemoryManager, db: str, pending: int) -> Facts:
     sessions = memory.sessions(user=cli.scope.user)
-    scope = cli.scope_of(sessions[-1].id)
+    scope = cli.scope_of(_going_on(sessions).id)
     asked = questions()
     run, trace = _run(cli, memory, sessions)
     return Facts(
