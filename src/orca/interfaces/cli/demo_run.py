@@ -238,6 +238,7 @@ def _next(cli: Cli, db: str, scope: Scope, asked: Sequence[Question], run: SubAg
         f"orca runs show {run.id} {common}",
         f"orca chat {session} {common}",
         f"orca status {common}",
+        f"orca serve {common}",
     ]
 
 
