@@ -104,7 +104,9 @@ class Settings:
     def _key_for(self, base_url: str, own: Secret | None) -> Secret | None:
         # SiliconFlow's key goes to SiliconFlow, or to a gateway on the user's own network; never to another vendor.
         host = urlsplit(base_url).hostname or ""
-        return own or (self.siliconflow.api_key if _is_siliconflow(host) or values.is_local_url(base_url) else None)
+        return own or (
+            self.siliconflow.api_key if _is_siliconflow(host) or values.is_local_url(base_url) else None
+        )
 
 
 def _is_siliconflow(host: str) -> bool:

@@ -88,7 +88,8 @@ def _somebody(predicate: str, *, slot: str, value: str | None = None) -> Rule:
         )
 
     return Rule(
-        re.compile(rf"(?:我(?:的)?(?P<k>{RELATIVE}))?{_NAME}(?:现在|目前|一直|也|还|刚)*{predicate}{END}"), make
+        re.compile(rf"(?:我(?:的)?(?P<k>{RELATIVE}))?{_NAME}(?:现在|目前|一直|也|还|刚)*{predicate}{END}"),
+        make,
     )
 
 
