@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Orca needs Python 3.11 or newer; set PYTHON=python3.12, say")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable ".[web]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable ".[mcp,web]"
 	touch $(STAMP)
 
 install: $(STAMP) ## set up .venv with Orca and its development tools
