@@ -24,13 +24,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 from orca import MemoryManager, Scope, open_memory
 from orca.config import Settings
 from orca.testing import FixedClock, ScriptedModel
-from orca.text.recalled import unescape
 
 STORIES = Path(__file__).parent / "data" / "truth" / "stories.jsonl"
 _LINE = re.compile(r"^\[(\d+)\] user: (.*)$", re.MULTILINE)
