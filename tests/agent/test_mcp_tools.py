@@ -223,7 +223,7 @@ def test_a_slow_call_is_stopped_and_the_session_goes_on(tmp_path):
 @pytest.mark.case(9)
 def test_noise_goes_to_the_log_without_secrets_and_nowhere_else(tmp_path, caplog, capfd):
     settings = raw("noisy", tmp_path, env={"TOKEN": Secret(TOKEN)})
-    with caplog.at_level(logging.DEBUG), MCPServers({"raw": settings}) as servers:
+    with caplog.at_level(logging.DEBUG, logger="orca"), MCPServers({"raw": settings}) as servers:
         tools = by_name(servers)
         assert ask(tools["raw__say"]) == "say {}"
         refused = ask(tools["raw__secret"])
