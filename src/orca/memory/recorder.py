@@ -16,7 +16,7 @@ from orca.memory.turn_end import ends_turn, is_blank, summary_job
 from orca.protocols import Clock, Store, TokenCounter
 from orca.text.jsonable import jsonable
 from orca.text.normalize import clean
-from orca.text.redaction import MASKED, Redaction, mask_message, mask_run, mask_step
+from orca.text.redaction import MASKED, Redaction, mask_message, mask_run
 from orca.types import ROLES, Message, MessageType, Origin, Role, Scope, SubAgentMessage, SubAgentRun
 
 logger = logging.getLogger("orca")
@@ -91,7 +91,7 @@ class Recorder:
     ) -> SubAgentRun:
         """Store a finished sub-agent run with its trace, or more steps of one that has an id, in one transaction."""
         run = mask_run(run, self._redaction)
-        messages = [mask_step(message, self._redaction) for message in messages]
+        messages = [mask_message(message, self._redaction) for message in messages]
         with self._store.transaction() as tx:
             stored = run if run.id is not None else tx.subagents.start(run, scope=scope)
             if stored.id is None:

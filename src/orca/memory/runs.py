@@ -11,7 +11,7 @@ from orca.memory.remembering import Rememberer
 from orca.memory.rendering import message_tokens, render_message
 from orca.protocols import Clock, Store, TokenCounter
 from orca.text.parts import plain_text
-from orca.text.redaction import MASKED, Redaction, mask_run, mask_step
+from orca.text.redaction import MASKED, Redaction, mask_message, mask_run
 from orca.types import Memory, MemoryKind, Message, Scope, SubAgentMessage, SubAgentRun
 
 PROMOTED_CONFIDENCE = 0.7
@@ -100,7 +100,7 @@ class Runs:
         return self._rememberer.add(chosen, scope=scope)
 
     def _counted(self, step: SubAgentMessage) -> SubAgentMessage:
-        step = mask_step(step, self._redaction)
+        step = mask_message(step, self._redaction)
         if step.token_count:
             return step
         message = Message(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from orca.text.redaction_rules import AFTER_LABEL, LABELS, PASSWORD_NAME, RULES, TOKEN_NAME, Label, Rule
 from orca.text.secret_values import is_token
@@ -146,8 +146,12 @@ MASKED = Redaction()
 """What is masked where nothing else was asked for."""
 
 
-def mask_message(message: Message, redaction: Redaction) -> Message:
-    """Return a message with the secrets of every field that holds text masked."""
+Spoken = TypeVar("Spoken", Message, SubAgentMessage)
+"""What somebody said, in the main conversation or in a sub-agent's trace."""
+
+
+def mask_message(message: Spoken, redaction: Redaction) -> Spoken:
+    """Return a message, or a sub-agent's step, with the secrets of every field that holds text masked."""
     return replace(
         message,
         content=redaction.value(message.content),
@@ -155,18 +159,6 @@ def mask_message(message: Message, redaction: Redaction) -> Message:
         tool_calls=redaction.value(message.tool_calls),
         reasoning=redaction.optional(message.reasoning),
         metadata=redaction.value(message.metadata),
-    )
-
-
-def mask_step(step: SubAgentMessage, redaction: Redaction) -> SubAgentMessage:
-    """Return a sub-agent's step with its secrets masked."""
-    return replace(
-        step,
-        content=redaction.value(step.content),
-        name=redaction.optional(step.name),
-        tool_calls=redaction.value(step.tool_calls),
-        reasoning=redaction.optional(step.reasoning),
-        metadata=redaction.value(step.metadata),
     )
 
 
