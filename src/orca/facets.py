@@ -102,6 +102,10 @@ class SessionStore(Protocol):
         """Change what is given and leave the rest. Raises ``NotFoundError``."""
         ...
 
+    def trust(self, message_ids: Sequence[int], *, scope: Scope) -> list[int]:
+        """Let imported messages of the session have their role's origin; return the ids of those that had not."""
+        ...
+
     def delete(self, *, scope: Scope) -> Mapping[str, int]:
         """Delete the session with its messages, summaries, runs, jobs and the memories made only from it.
 

@@ -36,6 +36,9 @@ class Target:
         self.transactions += 1
         return self._recorder.record(list(messages), scope=scope)
 
+    def trust(self, *, scope: Scope, message_ids: Sequence[int]) -> int:
+        return len(self.store.sessions.trust(message_ids, scope=scope))
+
     def messages(self, *, scope: Scope, limit: int | None = 50) -> list[Message]:
         return self.store.messages.recent(scope=scope, limit=limit)
 

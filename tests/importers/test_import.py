@@ -362,3 +362,25 @@ def test_migration_keeps_names_owners_and_files(memory: Target, tmp_path: Path, 
     assert {path: path.read_bytes() for path in before} == before
     with pytest.raises(NotFoundError):
         migrate_directory(tmp_path / "nowhere", memory=memory)
+
+
+@pytest.mark.case(17)
+def test_nobody_vouches_for_an_imported_line_until_it_is_trusted(memory: Target, tmp_path: Path) -> None:
+    log = write(tmp_path / "chat.jsonl", line("a"), line("b", "assistant"))
+    run(memory, log)
+    scope = Scope(session="chat")
+    assert [message.origin for message in memory.messages(scope=scope)] == ["import", "import"]
+    later = write(tmp_path / "chat.jsonl", line("a"), line("b", "assistant"), line("c"))
+    again = import_files([later], memory=memory, scope=Scope(), trusted=True)
+    assert (again.imported, again.skipped) == (1, 2)
+    assert [message.origin for message in memory.messages(scope=scope)] == ["user", "assistant", "user"]
+
+
+def test_a_migration_moves_sessions_as_trusted_as_they_were(memory: Target, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    write(tmp_path / "logs" / "chat.jsonl", line("a"), line("b", "assistant"))
+    migrate_directory(tmp_path / "logs", memory=memory)
+    assert [message.origin for message in memory.messages(scope=Scope(session="chat"))] == [
+        "user",
+        "assistant",
+    ]

@@ -121,6 +121,30 @@ def test_text_of_others_becomes_no_memory(origin: str) -> None:
         assert memory.memories(scope=scope, include_inactive=True) == []
 
 
+def test_imported_text_becomes_memory_once_it_is_trusted_and_only_there() -> None:
+    with opened() as memory:
+        scope, other = Scope(user=USER, session="mine"), Scope(user=USER, session="found")
+        for where in (scope, other):
+            memory.observe_many(
+                scope=where,
+                messages=[
+                    Message(role="user", content=f"我的猫叫{where.session}。", origin="import"),
+                    Message(role="assistant", content="好的。", origin="import"),
+                ],
+            )
+        assert memory.flush(60)
+        assert memory.memories(scope=scope) == []
+        asked = memory.build_context(scope=Scope(user=USER, session="new"), query="我的猫叫什么？")
+        assert "用户说，导入] 我的猫叫" in asked.messages[-1]["content"]
+        numbers = [message.id for message in memory.messages(scope=scope) if message.id is not None]
+        assert memory.trust(scope=other, message_ids=numbers) == 0
+        assert memory.trust(scope=Scope(user="bob", session="mine"), message_ids=numbers) == 0
+        assert memory.trust(scope=scope, message_ids=numbers) == 2
+        assert memory.trust(scope=scope, message_ids=numbers) == 0
+        assert memory.flush(60)
+        assert [fact.content for fact in memory.memories(scope=scope)] == ["用户的猫叫mine"]
+
+
 def test_assembled_prompts_fed_back_add_no_memory(said_by_user: MemoryManager) -> None:
     scope = Scope(user=USER, session="fed")
     before = len(said_by_user.memories(scope=scope, include_inactive=True))

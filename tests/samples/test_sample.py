@@ -46,7 +46,7 @@ def test_every_question_is_answered_in_the_language_that_it_names() -> None:
 def test_what_changes_in_it_supersedes_what_was_true() -> None:
     scope = Scope(session="after")
     with resources.as_file(SAMPLES) as folder, open_memory(":memory:", embedder=None) as memory:
-        report = import_files([folder], memory=memory, scope=Scope())
+        report = import_files([folder], memory=memory, scope=Scope(), trusted=True)
         for session in memory.sessions():
             memory.end_session(scope=Scope(session=session.id))
         known = memory.memories(scope=scope, include_inactive=True)

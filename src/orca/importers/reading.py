@@ -13,7 +13,7 @@ from orca.importers.lines import read_lines
 from orca.importers.registry import LogFormat
 from orca.importers.target import ImportTarget
 from orca.text.plain_log import LoggedMessage
-from orca.types import Message, Scope
+from orca.types import Message, Origin, Scope
 
 SUFFIXES = frozenset({".jsonl", ".ndjson"})
 """What is taken from a folder; a file that is named itself may be called anything."""
@@ -116,8 +116,8 @@ def first_session(path: Path, log_format: LogFormat) -> str | None:
     return next((entry.logged.session for entry in entries if entry.logged.session is not None), None)
 
 
-def in_scope(entry: Entry, scope: Scope) -> Message:
-    """Return an entry's message as it is stored in ``scope``."""
+def in_scope(entry: Entry, scope: Scope, *, origin: Origin | None) -> Message:
+    """Return an entry's message as it is stored in ``scope``; without an ``origin`` its role speaks for it."""
     message = entry.logged.message
     return Message(
         role=message.role,
@@ -132,6 +132,7 @@ def in_scope(entry: Entry, scope: Scope) -> Message:
         timestamp=message.timestamp,
         metadata=message.metadata,
         reasoning=message.reasoning,
+        origin=origin,
         dedupe_key=entry.key,
     )
 

@@ -26,7 +26,7 @@ from orca.importers.reading import (
 from orca.importers.registry import AUTO, LogFormat, detect, format_named
 from orca.importers.target import ImportTarget
 from orca.importers.transcripts import store_transcripts
-from orca.types import Message, Scope
+from orca.types import Message, Origin, Scope
 
 BATCH_MESSAGES = 500
 """Messages of one transaction: a commit waits for the disk, so a commit for every line would be slow."""
@@ -41,9 +41,13 @@ def import_files(
     memory: ImportTarget,
     scope: Scope,
     format: str = AUTO,  # noqa: A002 - the user's word, as on the command line
+    trusted: bool = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Import logs, folders of logs and exports.
+
+    What a log says is found and quoted like any message, but nobody vouches for it: long-term memories are made
+    of it only where it is ``trusted``, now or by importing it again so.
 
     Importing again stores only what is new: also after an interruption, with lines added, or from a copy under
     another name. A line's session is the one it names, else the scope's where that is not the default one,
@@ -53,7 +57,7 @@ def import_files(
     unknown format and ``StoreError`` when the store fails; what was stored by then stays.
     """
     fixed = None if format == AUTO else format_named(format)
-    return _Import(memory, scope, fixed=fixed, keep_owner=False).run(paths, progress)
+    return _Import(memory, scope, fixed=fixed, keep_owner=False, trusted=trusted).run(paths, progress)
 
 
 def migrate_directory(
@@ -66,24 +70,33 @@ def migrate_directory(
     """Move the JSONL sessions of a directory into a memory; the files stay as they are.
 
     Sessions are named as in the files, and lines that Orca wrote itself keep their user and agent; ``scope``
-    gives user and agent of all others. May be repeated and interrupted, like ``import_files``. Raises
-    ``NotFoundError`` when there is no such directory.
+    gives user and agent of all others. They are the memory's own earlier records, and as trusted as they were.
+    May be repeated and interrupted, like ``import_files``. Raises ``NotFoundError`` when there is no such directory.
     """
     if not Path(directory).is_dir():
         raise NotFoundError(f"there is no folder {directory}")
-    return _Import(memory, scope or Scope(), fixed=None, keep_owner=True).run([directory], progress)
+    return _Import(memory, scope or Scope(), fixed=None, keep_owner=True, trusted=True).run(
+        [directory], progress
+    )
 
 
 class _Import:
     """One import: its target, and what it has done so far."""
 
     def __init__(
-        self, memory: ImportTarget, scope: Scope, *, fixed: LogFormat | None, keep_owner: bool
+        self,
+        memory: ImportTarget,
+        scope: Scope,
+        *,
+        fixed: LogFormat | None,
+        keep_owner: bool,
+        trusted: bool,
     ) -> None:
         self._memory = memory
         self._scope = scope
         self._fixed = fixed
         self._keep_owner = keep_owner
+        self._trusted = trusted
         self._tally = Tally()
         self._newest: dict[Scope, int] = {}
         self._session_of: dict[Path, str] = {}
@@ -148,8 +161,12 @@ class _Import:
         newest = self._newest.get(scope)
         if newest is None:
             newest = _last_id(self._memory.messages(scope=scope, limit=1))
-        messages = [in_scope(entry, scope) for entry in entries]
+        origin: Origin | None = None if self._trusted else "import"
+        messages = [in_scope(entry, scope, origin=origin) for entry in entries]
         stored = self._memory.observe_many(scope=scope, messages=messages)
+        doubted = [message.id for message in stored if message.id is not None and message.origin == "import"]
+        if self._trusted and doubted:
+            self._memory.trust(scope=scope, message_ids=doubted)
         new = sum(message.id is not None and message.id > newest for message in stored)
         self._newest[scope] = max(newest, _last_id(stored))
         self._tally.imported += new

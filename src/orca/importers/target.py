@@ -15,6 +15,10 @@ class ImportTarget(Protocol):
         """Store messages in one transaction, those with a known ``dedupe_key`` not again."""
         ...
 
+    def trust(self, *, scope: Scope, message_ids: Sequence[int]) -> int:
+        """Let imported messages count as said by their roles; return how many had not."""
+        ...
+
     def messages(self, *, scope: Scope, limit: int | None = ...) -> list[Message]:
         """Return the session's newest messages, chronological."""
         ...

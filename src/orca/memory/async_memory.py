@@ -37,6 +37,7 @@ class AsyncMemory:
     observe = _in_thread(MemoryManager.observe)
     observe_many = _in_thread(MemoryManager.observe_many)
     messages = _in_thread(MemoryManager.messages)
+    trust = _in_thread(MemoryManager.trust)
     neighbours = _in_thread(MemoryManager.neighbours)
     get_working_memory = _in_thread(MemoryManager.get_working_memory)
     get_short_term_memory = _in_thread(MemoryManager.get_short_term_memory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,6 +11,7 @@ from orca.memory.consolidator import Consolidator
 from orca.memory.maintenance import is_expired
 from orca.memory.recorder import as_utc
 from orca.memory.remembering import Rememberer
+from orca.memory.turn_end import ends_turn, summary_job
 from orca.protocols import Clock, Store
 from orca.text.normalize import clean
 from orca.text.redaction import MASKED, Redaction
@@ -127,6 +128,19 @@ class Curator:
         """Give a session a title. Raises ``NotFoundError``."""
         title = self._redaction.text(clean(title).strip())
         return self._store.sessions.update(scope=scope, title=title, now=self._clock.now())
+
+    def trust(self, message_ids: Sequence[int], *, scope: Scope) -> int:
+        """Let imported messages count as said by their roles, and their turns be looked through for facts."""
+        now = self._clock.now()
+        with self._store.transaction() as tx:
+            changed = tx.sessions.trust(message_ids, scope=scope)
+            if changed:
+                turns = filter(ends_turn, tx.messages.get_many(changed, scope=scope))
+                tx.jobs.enqueue([summary_job(message) for message in turns], now=now)
+                # What was taken in without them is taken in again; a repeat adds no memory.
+                tx.sessions.update(scope=scope, consolidated_position=0, now=now)
+        self._notify()
+        return len(changed)
 
     def end_session(self, *, scope: Scope) -> Session:
         """Consolidate what is left of a session, then close it. Raises ``NotFoundError``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
 from typing import Any, Self
 
 from orca.health import Report, Status
@@ -105,6 +104,10 @@ class MemoryManager:
     def observe_many(self, *, scope: Scope, messages: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
         """Store messages in their order in one transaction: all of them or none."""
         return self._recorder.record([as_message(message) for message in messages], scope=scope)
+
+    def trust(self, *, scope: Scope, message_ids: Sequence[int]) -> int:
+        """Let imported messages of a session become memories, as if said here; return how many could not before."""
+        return self._curator.trust(message_ids, scope=scope)
 
     def messages(self, *, scope: Scope, limit: int | None = 50, before: int | None = None) -> list[Message]:
         """Return the session's newest ``limit`` messages with an id below ``before``, chronological."""
@@ -289,10 +292,7 @@ class MemoryManager:
         run_id: int | None = None,
         message_id: int | None = None,
     ) -> Memory:
-        """Make a memory of a run's summary or of a message: the only way for text of sub-agents and tools.
-
-        ``content`` says it in other words. The memory keeps its source's origin, and has ``metadata["promoted"]``.
-        """
+        """Make a memory of what nobody vouches for: a run's summary, or a message; ``content`` words it anew."""
         return self._runs.promote(
             scope=scope, content=content, kind=kind, run_id=run_id, message_id=message_id
         )
@@ -334,7 +334,5 @@ class MemoryManager:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

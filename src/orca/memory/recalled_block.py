@@ -69,6 +69,8 @@ _SOURCES: Mapping[Language, Mapping[Origin | None, str]] = {
 _SUPERSEDED: Mapping[Language, str] = {"en": "out of date, now: ", "zh": "已过时，现为："}
 _REPLACES: Mapping[Language, str] = {"en": "replaces: ", "zh": "取代："}
 
+_COMMA: Mapping[Language, str] = {"en": ", ", "zh": "，"}
+
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BAR = "\n  | "
 _SENTENCE_END = re.compile(r"[。！？；…]+[”’」』）]*|[.!?]+[\"')\]]*(?=\s|$)|\n")
@@ -97,6 +99,8 @@ def quote(text: str) -> str:
 def render_line(hit: Hit, language: Language, *, content: str | None = None, note: str = "") -> str:
     """Return the line of a hit: ``- [date · what · source · note] text``. ``content`` stands in for its text."""
     source = _SOURCES[language][hit.source]
+    if hit.source == "import" and hit.role in ("user", "assistant"):
+        source = f"{_SOURCES[language][hit.role]}{_COMMA[language]}{source}"
     if hit.name:
         source = f"{_one_line(hit.name)}: {source}"
     labels = [_WHAT[language][hit.memory_kind or hit.kind], source]

@@ -68,7 +68,11 @@ class Runs:
         run_id: int | None,
         message_id: int | None,
     ) -> Memory:
-        """Make a memory of a run's summary or of a message; see ``MemoryManager.promote``."""
+        """Make a memory of a run's summary or of a message, in the words of ``content`` where it is given.
+
+        It is the only way from text of sub-agents, tools and imports into long-term memory, one memory at a time.
+        The memory keeps its source's origin, and has ``metadata["promoted"]``.
+        """
         if (run_id is None) == (message_id is None):
             raise ConfigError("promote takes either run_id or message_id")
         if run_id is not None:

@@ -45,7 +45,7 @@ MESSAGES_BEFORE = 12
 """Messages before a turn that are read for whom its pronouns mean: about six of the user's."""
 
 EXTRACTED_ORIGINS = (None, "user")
-"""Whose words may become long-term memories by themselves; imported and other text waits for a promotion."""
+"""Whose words may become long-term memories by themselves; imported text waits to be trusted, other text for a promotion."""
 
 
 class Summarizer:

@@ -127,5 +127,5 @@ def log(tmp_path: Path) -> Path:
 @pytest.fixture
 def loaded(orca: Orca, log: Path) -> Orca:
     """A database that holds the log."""
-    assert orca("import", str(log)).code == 0
+    assert orca("import", str(log), "--trust").code == 0
     return orca

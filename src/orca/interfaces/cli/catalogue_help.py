@@ -20,6 +20,8 @@ CHINESE: dict[str, str] = {
     "Load a sample conversation in Chinese and English into a fresh database and show the memory at work.": "把一段中英文示例对话装入新数据库，演示记忆如何工作。",
     "Needs no key and no network. Exits with 1 when an expected answer is not recalled.": "不需要密钥，也不需要网络。有该找回而没有找回的答案时以 1 退出。",
     "Bring in logs. What is there already is skipped, so the same command resumes an import.": "导入日志。已有的内容会跳过，所以重复同一命令即可续传。",
+    "What was said is found by every search at once. It becomes long-term memory only with --trust, also later.": "说过的内容立即可以检索；只有加 --trust（以后再加也行）才会变成长期记忆。",
+    "Make memories of what the logs say, as if it had been said here; your own logs, say.": "把日志里的话当作在这里说的，据此生成记忆；适合你自己的日志。",
     "Exits with 3 when some lines could not be read; the others are stored.": "有些行读不出时以 3 退出；其余各行照常保存。",
     "Logs, folders of logs, or an export of Orca.": "日志文件、日志目录，或 Orca 的导出文件。",
     "The logs' format; auto looks at each file.": "日志的格式；auto 逐个文件判断。",

@@ -35,6 +35,7 @@ CHINESE: dict[str, str] = {
     "{n} rows wait for their vectors; why: orca status": "{n} 行在等待向量；原因见 orca status",
     "off": "关闭",
     "Indexed": "已索引",
+    "no memories are made of imported text; if you trust it: the same command with --trust": "导入的内容不会变成长期记忆；若信任它，请在同一命令后加 --trust",
     "there is no file {names}": "没有文件 {names}",
     "there is no folder {path}": "没有目录 {path}",
     "{n} rows wait for their vectors and are found by keyword meanwhile; why: orca status": "{n} 行在等待向量，其间可用关键词找到；原因见 orca status",

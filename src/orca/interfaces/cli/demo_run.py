@@ -172,7 +172,9 @@ def _load(cli: Cli, memory: MemoryManager) -> None:
         cli.render.progress(t("importing"), total=None, bytes_=True) as advance,
     ):
         # The folder as a whole, so that the sub-agent's transcript finds the conversation that it belongs to.
-        report = import_files([samples], memory=memory, scope=cli.scope, format="auto", progress=advance)
+        report = import_files(
+            [samples], memory=memory, scope=cli.scope, format="auto", trusted=True, progress=advance
+        )
     if report.errors or not report.imported:
         raise StoreError(t("the sample could not be loaded: {reason}", reason=report.errors or "empty"))
     for session in memory.sessions(user=cli.scope.user)[:-1]:  # the last one goes on

@@ -37,9 +37,18 @@ def import_(
     format: Annotated[  # noqa: A002 - the user's word
         str, typer.Option("--format", metavar="NAME", help="The logs' format; auto looks at each file.")
     ] = "auto",
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="Make memories of what the logs say, as if it had been said here; your own logs, say.",
+        ),
+    ] = False,
     wait: Wait = True,
 ) -> int | None:
     """Bring in logs. What is there already is skipped, so the same command resumes an import.
+
+    What was said is found by every search at once. It becomes long-term memory only with --trust, also later.
 
     Exits with 3 when some lines could not be read; the others are stored.
     """
@@ -47,8 +56,10 @@ def import_(
     if missing:
         raise NotFoundError(t("there is no file {names}", names=", ".join(missing)))
     with cli.memory(create=True) as memory:
-        report = _import_files(cli, files, memory, format)
+        report = _import_files(cli, files, memory, format, trusted=trust)
         pending = wait_for_jobs(cli, memory) if wait else 0
+    if report.imported and not trust and not _all_exports(files):
+        cli.note(t("no memories are made of imported text; if you trust it: the same command with --trust"))
     return _finish(cli, report, pending)
 
 
@@ -70,12 +81,24 @@ def migrate_jsonl(
     return _finish(cli, report, pending)
 
 
-def _import_files(cli: Cli, paths: list[Path], memory: MemoryManager, format: str) -> ImportReport:  # noqa: A002
+def _import_files(
+    cli: Cli, paths: list[Path], memory: MemoryManager, log_format: str, *, trusted: bool
+) -> ImportReport:
     # The importers are needed once a file is known to exist; --help does not wait for them.
     from orca.importers import import_files
 
     with cli.render.progress(t("importing"), total=None, bytes_=True) as advance:
-        return import_files(paths, memory=memory, scope=cli.scope, format=format, progress=advance)
+        return import_files(
+            paths, memory=memory, scope=cli.scope, format=log_format, trusted=trusted, progress=advance
+        )
+
+
+def _all_exports(paths: list[Path]) -> bool:
+    """Whether Orca's own exports were all there was, which bring their memories along."""
+    # As above.
+    from orca.importers.export_file import is_export
+
+    return all(path.is_file() and is_export(path) for path in paths)
 
 
 def _finish(cli: Cli, report: ImportReport, pending: int) -> int:

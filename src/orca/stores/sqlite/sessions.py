@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -10,7 +10,7 @@ from orca.errors import NotFoundError
 from orca.stores.sqlite.cascade import column, delete_memories, delete_messages, delete_rows, delete_runs
 from orca.stores.sqlite.columns import optional_text
 from orca.stores.sqlite.connection import Connection, Database, Row
-from orca.stores.sqlite.records import TABLES, checked, checked_id, sql_limit
+from orca.stores.sqlite.records import TABLES, checked, checked_id, ids_json, sql_limit
 from orca.text.times import from_text, to_text
 from orca.types import Scope, Session
 
@@ -76,6 +76,16 @@ class SQLiteSessions:
                 ),
             )
             return _get(connection, scope)
+
+    def trust(self, message_ids: Sequence[int], *, scope: Scope) -> list[int]:
+        """Let imported messages of the session have their role's origin; return the ids of those that had not."""
+        with self._database.write() as connection:
+            changed = connection.all(
+                "UPDATE main_messages SET origin = role WHERE id IN (SELECT value FROM json_each(?))"
+                " AND user_id = ? AND agent = ? AND session_id = ? AND origin = 'import' RETURNING id",
+                (ids_json(message_ids), checked(scope).user, scope.agent, scope.session),
+            )
+        return sorted(number for (number,) in changed)
 
     def delete(self, *, scope: Scope) -> Mapping[str, int]:
         """Delete the session, of every agent, with its messages, summaries, runs, jobs and the memories made only from it."""

@@ -165,7 +165,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     path = tmp_path_factory.mktemp("sample") / "chat.db"
     with open_store(path) as memory:
         with resources.as_file(resources.files("orca.samples")) as folder:
-            import_files([folder], memory=memory, scope=Scope(), format="auto")
+            import_files([folder], memory=memory, scope=Scope(), format="auto", trusted=True)
         assert memory.flush(60)
         for session in memory.sessions()[:-1]:
             memory.end_session(scope=Scope(session=session.id))
