@@ -14,7 +14,7 @@ from orca.stores.sqlite.columns import metadata_column, metadata_of, one_of, opt
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
-from orca.stores.sqlite.records import checked, ids_json, row_text, sql_limit
+from orca.stores.sqlite.records import BY_ID, checked, ids_json, row_text, sql_limit
 from orca.text.analysis import index_terms
 from orca.text.normalize import clean
 from orca.text.times import from_text, optional_from_text, optional_to_text, to_text
@@ -224,7 +224,7 @@ class SQLiteMemories:
         with self._database.write() as connection:
             connection.run(
                 "UPDATE long_term_memories SET access_count = access_count + 1, last_accessed = :now"
-                f" WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED}",
+                f" WHERE {BY_ID}",
                 {**_values(scope), "ids": ids_json(memory_ids), "now": to_text(now)},
             )
 
@@ -234,7 +234,7 @@ class SQLiteMemories:
             versions = column(
                 connection,
                 f"SELECT id FROM long_term_memories WHERE {_OWNED} AND root_id IN (SELECT root_id"
-                f" FROM long_term_memories WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED})",
+                f" FROM long_term_memories WHERE {BY_ID})",
                 {**_values(scope), "ids": ids_json(memory_ids)},
             )
             forget_sources(connection, versions, user=scope.user)
@@ -284,8 +284,7 @@ def _values(scope: Scope) -> dict[str, object]:
 
 def _get_many(connection: Connection, ids: Sequence[int], scope: Scope) -> list[Memory]:
     rows = connection.all(
-        f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED}"
-        " ORDER BY id",
+        f"SELECT {MEMORY_COLUMNS} FROM long_term_memories WHERE {BY_ID} ORDER BY id",
         {**_values(scope), "ids": ids_json(ids)},
     )
     return [memory_of(row) for row in rows]

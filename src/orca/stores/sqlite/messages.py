@@ -23,7 +23,7 @@ from orca.stores.sqlite.columns import (
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
-from orca.stores.sqlite.records import checked, ids_json, sql_limit
+from orca.stores.sqlite.records import BY_ID, checked, ids_json, sql_limit
 from orca.text.analysis import index_terms
 from orca.text.jsonable import to_json
 from orca.text.parts import indexed_text, is_embeddable, plain_text
@@ -109,8 +109,7 @@ class SQLiteMessages:
         """Return those of the messages that exist for this user and agent, in order of id."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE id IN (SELECT value FROM json_each(:ids))"
-                " AND user_id = :user AND agent = :agent ORDER BY id",
+                f"SELECT {MESSAGE_COLUMNS} FROM main_messages WHERE {BY_ID} ORDER BY id",
                 {"ids": ids_json(message_ids), "user": checked(scope).user, "agent": scope.agent},
             )
         return [message_of(row) for row in rows]
@@ -179,9 +178,8 @@ class SQLiteMessages:
         """Delete messages with all that is derived from them; return how many rows of messages went."""
         with self._database.write() as connection:
             rows = connection.all(
-                "SELECT id FROM main_messages WHERE id IN (SELECT value FROM json_each(?))"
-                " AND user_id = ? AND agent = ?",
-                (ids_json(message_ids), checked(scope).user, scope.agent),
+                f"SELECT id FROM main_messages WHERE {BY_ID}",
+                {"ids": ids_json(message_ids), "user": checked(scope).user, "agent": scope.agent},
             )
             return delete_messages(connection, [number for (number,) in rows], user=scope.user)["messages"]
 

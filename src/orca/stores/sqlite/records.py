@@ -14,6 +14,10 @@ from orca.types import Message, Record, Scope
 
 MAX_SQL_LIMIT = 2**63 - 1
 
+BY_ID = "id IN (SELECT value FROM json_each(:ids)) AND +user_id = :user AND +agent = :agent"
+"""Condition for the rows of the given ids that are the user's. Without the "+" SQLite, which knows nothing of how
+many rows a user has, takes an index that leads with the user and reads all of them to find the few that are named."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordTable:

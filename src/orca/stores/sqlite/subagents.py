@@ -36,6 +36,10 @@ _STEP = (
     " metadata"
 )
 _OWNED = "user_id = :user AND session_id = :session AND owner_agent = :agent"
+_BY_ID = (
+    "id IN (SELECT value FROM json_each(:ids)) AND +user_id = :user AND +session_id = :session"
+    " AND +owner_agent = :agent"
+)
 _INSERT_STEP = (
     "INSERT INTO subagent_messages(parent_msg_id, user_id, session_id, agent, agent_name, run_id, role, content,"
     " raw_content, tool_calls, tool_call_id, name, reasoning, token_count, timestamp, metadata)"
@@ -96,8 +100,7 @@ class SQLiteSubAgents:
             runs = {
                 number: (parent, agent)
                 for number, parent, agent in connection.all(
-                    "SELECT id, parent_message_id, agent_name FROM subagent_runs"
-                    f" WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED}",
+                    f"SELECT id, parent_message_id, agent_name FROM subagent_runs WHERE {_BY_ID}",
                     {**_values(scope), "ids": ids_json(message.run_id for message in messages)},
                 )
             }
@@ -129,7 +132,7 @@ class SQLiteSubAgents:
         with self._database.write() as connection:
             row = connection.one(
                 "UPDATE subagent_runs SET status = :status, ended_at = :now, summary = :summary, error = :error,"
-                f" tokens = :tokens WHERE id IN (SELECT value FROM json_each(:ids)) AND {_OWNED} RETURNING {RUN_COLUMNS}",
+                f" tokens = :tokens WHERE {_BY_ID} RETURNING {RUN_COLUMNS}",
                 {
                     **_values(scope),
                     "ids": ids_json([run_id]),
@@ -178,7 +181,7 @@ def _expect(connection: Connection, table: str, number: int | None, user: str) -
     if number is None:
         return
     found = connection.value(
-        f"SELECT 1 FROM {table} WHERE id IN (SELECT value FROM json_each(?)) AND user_id = ?",
+        f"SELECT 1 FROM {table} WHERE id IN (SELECT value FROM json_each(?)) AND +user_id = ?",
         (ids_json([number]), user),
     )
     if found is None:
@@ -188,7 +191,7 @@ def _expect(connection: Connection, table: str, number: int | None, user: str) -
 def _get(connection: Connection, run_id: int, user: str | None) -> SubAgentRun:
     row = connection.one(
         f"SELECT {RUN_COLUMNS} FROM subagent_runs WHERE id IN (SELECT value FROM json_each(?))"
-        " AND (? IS NULL OR user_id = ?)",
+        " AND (? IS NULL OR +user_id = ?)",
         (ids_json([run_id]), user, user),
     )
     if row is None:

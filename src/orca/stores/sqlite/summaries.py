@@ -11,7 +11,7 @@ from orca.stores.sqlite.cascade import column, delete_rows, leave_indexes
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
-from orca.stores.sqlite.records import checked, ids_json, row_text, sql_limit
+from orca.stores.sqlite.records import BY_ID, checked, ids_json, row_text, sql_limit
 from orca.text.analysis import index_terms
 from orca.text.normalize import clean
 from orca.text.times import from_text, optional_from_text, to_text
@@ -48,8 +48,8 @@ class SQLiteSummaries:
         with self._database.write() as connection:
             existing = column(
                 connection,
-                f"SELECT DISTINCT summary_id FROM main_messages WHERE {_IN_SESSION}"
-                " AND id IN (SELECT value FROM json_each(:ids)) AND summary_id IS NOT NULL ORDER BY 1",
+                f"SELECT DISTINCT summary_id FROM main_messages WHERE {BY_ID} AND +session_id = :session"
+                " AND summary_id IS NOT NULL ORDER BY 1",
                 sources,
             )
             terms = index_terms(row_text(None, prepared.content))
@@ -59,8 +59,7 @@ class SQLiteSummaries:
                 stored = self._insert(connection, prepared, terms=len(terms))
             number = stored.id or 0
             connection.run(
-                f"UPDATE main_messages SET summary_id = :summary WHERE {_IN_SESSION}"
-                " AND id IN (SELECT value FROM json_each(:ids))",
+                f"UPDATE main_messages SET summary_id = :summary WHERE {BY_ID} AND +session_id = :session",
                 {**sources, "summary": number},
             )
             self._index.add(connection, [Entry(number, terms, scope.user, scope.agent, scope.session)])
@@ -79,8 +78,7 @@ class SQLiteSummaries:
         """Return those of the summaries that exist in the scope's user and agent, in order of id."""
         with self._database.read() as connection:
             rows = connection.all(
-                f"SELECT {_READ} FROM short_term_memories WHERE id IN (SELECT value FROM json_each(:ids))"
-                " AND user_id = :user AND agent = :agent ORDER BY id",
+                f"SELECT {_READ} FROM short_term_memories WHERE {BY_ID} ORDER BY id",
                 {"ids": ids_json(summary_ids), "user": checked(scope).user, "agent": scope.agent},
             )
         return [_summary(row) for row in rows]
@@ -104,9 +102,8 @@ class SQLiteSummaries:
         """Record that long-term memory has taken these summaries in."""
         with self._database.write() as connection:
             connection.run(
-                "UPDATE short_term_memories SET consolidated = TRUE"
-                " WHERE id IN (SELECT value FROM json_each(?)) AND user_id = ? AND agent = ?",
-                (ids_json(summary_ids), checked(scope).user, scope.agent),
+                f"UPDATE short_term_memories SET consolidated = TRUE WHERE {BY_ID}",
+                {"ids": ids_json(summary_ids), "user": checked(scope).user, "agent": scope.agent},
             )
 
     def prune(self, *, scope: Scope, keep: int) -> int:
