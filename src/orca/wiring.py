@@ -90,7 +90,7 @@ def open_memory(
     embedder: Embedder | _Default | None = CONFIGURED,
     chat_model: ChatModel | _Default | None = CONFIGURED,
     reranker: Reranker | _Default | None = CONFIGURED,
-    token_counter: TokenCounter | _Default = CONFIGURED,
+    token_counter: TokenCounter | None = None,
     clock: Clock | None = None,
     settings: Settings | None = None,
 ) -> MemoryManager:
@@ -101,7 +101,7 @@ def open_memory(
         embedder: Turns texts into vectors; None turns the vector lane off.
         chat_model: Writes summaries and extracts memories; None leaves both to rules.
         reranker: Orders the best message hits anew; None, as by default, leaves them as found.
-        token_counter: Counts tokens for budgets.
+        token_counter: Counts tokens for budgets; None is the configured one.
         clock: Where the time comes from.
         settings: What to use in place of ``config.toml`` and the environment.
 
@@ -112,7 +112,7 @@ def open_memory(
     """
     settings = settings or load_settings()
     clock = clock or SystemClock()
-    counter = default_counter(settings.tokens.encoding) if token_counter is CONFIGURED else token_counter
+    counter = default_counter(settings.tokens.encoding) if token_counter is None else token_counter
     used = _open_parts(
         _location(url, settings),
         clock=clock,

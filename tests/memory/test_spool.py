@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from orca.errors import StoreUnavailableError
+from orca.errors import ConflictError, StoreUnavailableError
 from orca.memory.recorder import Recorder
 from orca.memory.spool import DRAIN_BATCH, MessageSpool
 from orca.stores.jsonl import JSONLStore
@@ -165,3 +166,27 @@ def test_a_read_only_store_loses_no_turn(
     read_only.close()
     assert recorder_of(store, spool, clock).drain() == 2
     assert texts(store) == ["first", "second", "third"]
+
+
+class Choosy(SQLiteStore):
+    """Refuses what no store of its kind would take."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[SQLiteStore]:
+        with super().transaction() as tx:
+            yield tx
+            if any(message.content == "refused" for message in tx.messages.recent(scope=SCOPE)):
+                raise ConflictError("not this one")
+
+
+@pytest.mark.case(23)
+def test_a_refused_message_stays_and_holds_up_no_other(
+    tmp_path: Path, spool: MessageSpool, clock: FixedClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool.append(said("one", "refused", "two"), scope=SCOPE)
+    with closing(Choosy(tmp_path / "choosy.db", clock=clock, synchronous="OFF")) as store:
+        for _ in range(2):
+            spool.drain(store)
+            assert texts(store) == ["one", "two"]
+            assert [message.content for message in spool.waiting(scope=SCOPE)] == ["refused"]
+    assert "not this one" in caplog.text

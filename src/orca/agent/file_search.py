@@ -70,8 +70,7 @@ def _by_regex(lines: Sequence[object], cancelled: threading.Event) -> list[tuple
 
 def _answer(given: BinaryIO, answer: BinaryIO, cancelled: threading.Event) -> list[tuple[int, int]]:
     command = [sys.executable, "-I", "-S", str(Path(regex_worker.__file__))]
-    # Our own file, run by our own interpreter; what a model wrote goes in as data.
-    with subprocess.Popen(  # noqa: S603
+    with subprocess.Popen(  # noqa: S603 - our own file, our own interpreter; what a model wrote goes in as data
         command, stdin=given, stdout=answer, stderr=subprocess.DEVNULL
     ) as process:
         deadline = time.monotonic() + REGEX_SECONDS

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
+from orca.errors import OrcaError, StoreUnavailableError
 from orca.facets import MessageStore
 from orca.health import Check
 from orca.memory.turn_end import ends_turn, summary_job
 from orca.protocols import Clock, Store
 from orca.text.traces import found_in, pieces_of
 from orca.types import Message, Scope
+
+logger = logging.getLogger("orca")
 
 DRAIN_BATCH = 200
 """Messages that come back in one transaction: enough to be quick, few enough not to hold up other writers."""
@@ -100,18 +104,35 @@ class MessageSpool:
     def drain(self, store: Store) -> int:
         """Move every message into the store, in order within each session; return how many came.
 
-        Raises what the store raises; messages that did not get through stay here.
+        Raises ``StoreUnavailableError`` when the store can take none. A message that it refuses for what it is
+        stays here, is named in the log, and does not hold up those behind it.
         """
         return sum(self._drain_scope(store, scope) for scope in self._log.scopes())
 
     def _drain_scope(self, store: Store, scope: Scope) -> int:
-        drained = 0
-        while batch := self._log.since(scope=scope, position=0, limit=DRAIN_BATCH):
-            with store.transaction() as tx:
-                stored = tx.messages.append([replace(message, id=None) for message in batch], scope=scope)
-                turns = [summary_job(message) for message in stored if ends_turn(message)]
-                tx.jobs.enqueue(turns, now=self._clock.now())
-            drained += self._log.delete(
-                [message.id for message in batch if message.id is not None], scope=scope
-            )
+        drained = position = 0
+        while batch := self._log.since(scope=scope, position=position, limit=DRAIN_BATCH):
+            position = batch[-1].position
+            try:
+                drained += self._move(store, batch, scope)
+            except StoreUnavailableError:
+                raise
+            except OrcaError:
+                drained += sum(self._move_one(store, message, scope) for message in batch)
         return drained
+
+    def _move_one(self, store: Store, message: Message, scope: Scope) -> int:
+        try:
+            return self._move(store, [message], scope)
+        except StoreUnavailableError:
+            raise
+        except OrcaError as error:
+            logger.warning("a message stays in %s, the store refuses it: %s", self.location, error)
+            return 0
+
+    def _move(self, store: Store, batch: Sequence[Message], scope: Scope) -> int:
+        with store.transaction() as tx:
+            stored = tx.messages.append([replace(message, id=None) for message in batch], scope=scope)
+            turns = [summary_job(message) for message in stored if ends_turn(message)]
+            tx.jobs.enqueue(turns, now=self._clock.now())
+        return self._log.delete([message.id for message in batch if message.id is not None], scope=scope)

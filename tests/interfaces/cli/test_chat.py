@@ -49,7 +49,7 @@ def test_the_end_of_the_input_ends_the_conversation(orca: Orca) -> None:
 
 
 def test_json_needs_once(orca: Orca) -> None:
-    assert orca("chat", "--json", typed="x\n").code == 1
+    assert orca("chat", "--json", typed="x\n").code == 2
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

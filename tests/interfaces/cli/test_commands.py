@@ -77,7 +77,7 @@ def test_memories_from_adding_to_forgetting(orca: Orca) -> None:
 
 def test_a_wrong_kind_is_named(orca: Orca) -> None:
     outcome = orca("memories", "add", "x", "--kind", "opinion")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "preference, fact, decision, project" in outcome.err
 
 

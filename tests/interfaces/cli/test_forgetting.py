@@ -35,7 +35,7 @@ def test_a_memory_or_a_whole_user_goes(loaded: Orca) -> None:
 
 
 def test_nothing_named_is_wrong_use(loaded: Orca) -> None:
-    assert loaded("forget").code == 1
-    assert loaded("forget", "--session", "trip", "--messages").code == 1
+    assert loaded("forget").code == 2
+    assert loaded("forget", "--session", "trip", "--messages").code == 2
     assert loaded("forget", "--session", "never").code == 1
     assert len(loaded.json("sessions", "list")["sessions"]) == 2

@@ -148,7 +148,7 @@ def test_a_broken_configuration_does_not_stop_help(orca: Orca, tmp_path: Path) -
     (tmp_path / "home" / "config.toml").write_text("[nonsense]\n")
     assert orca.run("--help").code == 0
     outcome = orca.run("status")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "config.toml: [nonsense]" in outcome.err
 
 

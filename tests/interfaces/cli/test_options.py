@@ -115,7 +115,7 @@ def test_an_interruption_is_130_and_says_how_to_go_on(orca: Orca, monkeypatch: p
 
 def test_an_address_of_an_unknown_kind_is_refused_without_its_password(orca: Orca) -> None:
     outcome = orca.run("status", "--db", "mysql://me:hunter2@host/db")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "postgresql://" in outcome.err
     assert "hunter2" not in outcome.err
 

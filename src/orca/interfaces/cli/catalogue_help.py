@@ -68,7 +68,7 @@ CHINESE: dict[str, str] = {
     "Newest messages to show.": "显示最新的几条消息。",
     "End a conversation: what is worth knowing of it goes into long-term memory.": "结束一个会话：其中值得知道的进入长期记忆。",
     "Delete a conversation with everything that was derived from it.": "删除一个会话以及由它得出的一切。",
-    "Also rewrite the file, so that no trace of deleted text is left in it.": "同时重写文件，不留下已删文本的任何痕迹。",
+    "Also rewrite the file, and search it for traces of the deleted text.": "同时重写文件，并在其中查找已删除文字的痕迹。",
     "Forget a memory, a conversation (--session) or a user (--user): rows, indexes, vectors, traces in the file.": "遗忘一条记忆、一个会话（--session）或一个用户（--user）：数据行、索引、向量和文件中的痕迹。",
     "A memory; without it, what --session or --user names.": "一条记忆；不给出时，为 --session 或 --user 所指。",
     "With a memory: also the messages that it came from.": "与记忆一起：连同它所出自的消息。",

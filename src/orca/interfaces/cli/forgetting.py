@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,9 @@ from orca.interfaces.cli.confirm import confirmed
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.invocation import Cli
 from orca.interfaces.cli.options import command
+
+if TYPE_CHECKING:
+    from orca.health import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -47,11 +51,15 @@ def forget(
         if not confirmed(cli, t("Forget {n} rows for good?", n=sum(counts.values())), yes):
             return 1
         report = memory.erasure.erase(scope=cli.scope, memory_id=id, user=user, sources=messages)
+    return report_erasure(cli, counts, report)
+
+
+def report_erasure(cli: Cli, counts: Mapping[str, int], report: Report, **more: object) -> int:
+    """Say what went and what a search for its text found, with ``more`` in the JSON; return the exit code."""
+    code = 0 if report.ok else 3
     if cli.json:
-        return cli.finish(
-            {"deleted": counts, "ok": report.ok, "checks": report.checks}, 0 if report.ok else 3
-        )
+        return cli.finish({**more, "deleted": counts, "ok": report.ok, "checks": report.checks}, code)
     cli.render.counts(t("Deleted"), counts)
     for check in report.checks:
         cli.render.line(f"{'✓' if check.ok else '✗'} {check.name}: {check.detail}")
-    return None if report.ok else 3
+    return code

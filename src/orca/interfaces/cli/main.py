@@ -77,6 +77,8 @@ class OrcaGroup(OrcaHelpGroup):
             return _report(error, flags, usage_error(error.format_message()), error.exit_code)
         except (typer.Abort, KeyboardInterrupt) as error:
             return _report(error, flags, interrupted, INTERRUPTED)
+        except ConfigError as error:  # a value of an option, or of the settings, that cannot be used
+            return _report(error, flags, str(error), WRONG_USE)
         except OrcaError as error:
             return _report(error, flags, str(error), FAILED)
         except Exception as error:  # noqa: BLE001 - nothing may end in a traceback; --debug shows it
@@ -94,11 +96,11 @@ def _report(error: BaseException, flags: Sequence[str], message: str, code: int)
     if "--debug" in flags:
         output.note("".join(traceback.format_exception(error)).rstrip())
     if "--json" in flags:
-        kind = "UsageError" if code == WRONG_USE else type(error).__name__
+        kind = "UsageError" if isinstance(error, typer.TyperException) else type(error).__name__
         with suppress(OSError):  # it may be standard output that failed; the line that follows says so
             output.print_json({"error": {"type": kind, "message": message}})
     output.note(t("orca: {message}", message=message))
-    if code == WRONG_USE:
+    if isinstance(error, typer.TyperException):
         path = getattr(getattr(error, "ctx", None), "command_path", "orca")
         output.note(t("See: {command} --help", command=path))
     return code

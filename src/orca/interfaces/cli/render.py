@@ -191,7 +191,7 @@ def memories(found: Sequence[Memory]) -> None:
                 item.content,
                 t("pinned") if item.pinned else t(item.state),
                 t(item.origin),
-                _when(item.created_at),
+                _when(item.valid_from or item.created_at),
             ]
             for item in found
         ],

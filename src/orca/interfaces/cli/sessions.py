@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orca.interfaces.cli.confirm import confirmed
+from orca.interfaces.cli.forgetting import report_erasure
 from orca.interfaces.cli.i18n import t
 from orca.interfaces.cli.invocation import Cli
 from orca.interfaces.cli.options import command, group
@@ -72,9 +73,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     erase: Annotated[
         bool,
-        typer.Option(
-            "--erase", help="Also rewrite the file, so that no trace of deleted text is left in it."
-        ),
+        typer.Option("--erase", help="Also rewrite the file, and search it for traces of the deleted text."),
     ] = False,
 ) -> int | None:
     """Delete a conversation with everything that was derived from it."""
@@ -84,9 +83,10 @@ def delete(
         question = t("Delete {name} with its {n} messages?", name=found.id, n=found.message_count)
         if not confirmed(cli, question, yes):
             return 1
-        deleted = memory.delete_session(scope=scope)
         if erase:
-            memory.erase()
+            deleted = memory.erasure.preview(scope=scope)
+            return report_erasure(cli, deleted, memory.erasure.erase(scope=scope), sessions=[found])
+        deleted = memory.delete_session(scope=scope)
     if cli.json:
         return cli.finish({"sessions": [found], "deleted": deleted})
     cli.render.counts(t("Deleted"), deleted)

@@ -85,7 +85,7 @@ def install(app: FastAPI) -> None:
         return response
 
     async def on_invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101
+        assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
         if not request.url.path.startswith("/api/"):
             return refuse(request, 422, "a field is missing or has a value that cannot be used")
         # Neither the value nor its context is repeated: it may be a message's text, or not JSON at all.
@@ -96,7 +96,7 @@ def install(app: FastAPI) -> None:
         return problem(422, "the request has values that cannot be used", errors=errors)
 
     async def on_orca(request: Request, error: Exception) -> Response:
-        assert isinstance(error, OrcaError)  # noqa: S101
+        assert isinstance(error, OrcaError)  # noqa: S101 - as above
         status, words = status_of(error)
         if status >= 500:
             logger.warning("%s was answered with %d", type(error).__name__, status)
