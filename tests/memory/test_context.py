@@ -286,6 +286,20 @@ def test_a_stale_value_in_the_window_is_set_right_in_the_block():
 
     assert "replaces: Works at Acme] Works at Bell" in block(context)
     assert items(context, "long_term") == [(7, True)]
+    assert [item.reason for item in context.items if item.id == 7] == ["sets right what the window says"]
+
+
+@pytest.mark.case(25)
+def test_a_correction_of_what_the_prompt_does_not_show_stays_out():
+    correction = Correction(memory_id=7, message_ids=(3,), stale="Works at Acme", current="Works at Bell")
+    recalled = hit("I work at Acme.", id=3, kind="message")
+    for relevance in (0.1, 1.0):
+        context = build(
+            query="Where do I work?",
+            messages=[replace(recalled, relevance=relevance)],
+            corrections=[correction],
+        )
+        assert items(context, "long_term") == [(7, False)]
 
 
 @pytest.mark.case(25)

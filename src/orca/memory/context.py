@@ -22,7 +22,6 @@ from collections.abc import Iterable, Sequence
 
 from orca.memory.packing import (
     comparable,
-    corrections_as_hits,
     gather,
     leave_out_shown,
     leave_out_unfit,
@@ -112,10 +111,9 @@ class ContextBuilder:
         query = self._redaction.optional(query)
         history = read_history(working)
         turn = newest_turn(history.units, query)
-        shown = {message.id for message in working if message.id is not None} | {hit.id for hit in messages}
         recalled = gather(
             short_term=short_term,
-            long_term=[*corrections_as_hits(corrections, long_term=long_term, shown=shown), *long_term],
+            long_term=long_term,
             messages=messages,
             corrections=corrections,
             language=language_of(_recent_words(turn, system)),

@@ -24,13 +24,17 @@ MIN_CUT_TOKENS = 64
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A hit on its way into the prompt. ``reason`` is empty as long as nothing is decided."""
+    """A hit on its way into the prompt. ``reason`` is empty as long as nothing is decided.
+
+    ``corrects`` are the messages that say a value's old version, of one that no search found: it is there for them.
+    """
 
     tier: Tier
     hit: Hit
     line: str
     tokens: int
     note: str = ""
+    corrects: frozenset[int] = frozenset()
     included: bool = False
     reason: str = ""
 
@@ -41,7 +45,8 @@ class Entry:
 
     def take(self, reason: str) -> None:
         """Let it enter."""
-        self.included, self.reason = True, reason
+        self.included = True
+        self.reason = "sets right what the window says" if self.corrects else reason
 
     def leave(self, reason: str) -> None:
         """Leave it out."""
@@ -125,51 +130,52 @@ def gather(
     stale = {source: correction for correction in corrections for source in correction.message_ids}
     current = {correction.memory_id: correction for correction in corrections}
 
-    def candidates(tier: Tier, hits: Iterable[Hit]) -> list[Entry]:
-        found = []
-        for hit in hits:
-            note = ""
-            if hit.kind == "message" and hit.id in stale:
-                note = superseded_note(stale[hit.id].current, language)
-            elif hit.kind == "memory" and hit.id in current:
-                note = replaces_note(current[hit.id].stale, language)
-            line = render_line(hit, language, note=note)
-            found.append(Entry(tier, hit, line, counter.count(line + "\n"), note))
-        return found
+    def candidate(tier: Tier, hit: Hit, corrects: Iterable[int] = ()) -> Entry:
+        note = ""
+        if hit.kind == "message" and hit.id in stale:
+            note = superseded_note(stale[hit.id].current, language)
+        elif hit.kind == "memory" and hit.id in current:
+            note = replaces_note(current[hit.id].stale, language)
+        line = render_line(hit, language, note=note)
+        return Entry(tier, hit, line, counter.count(line + "\n"), note, frozenset(corrects))
 
-    def ranked(found: list[Entry]) -> tuple[Entry, ...]:
-        return tuple(sorted(found, key=lambda candidate: -candidate.hit.score))
+    def ranked(*found: Entry) -> tuple[Entry, ...]:
+        return tuple(sorted(found, key=lambda entry: -entry.hit.score))
 
+    known = {hit.id for hit in long_term}
     return Recalled(
-        short_term=ranked(candidates("short_term", short_term) + candidates("messages", messages)),
-        long_term=ranked(candidates("long_term", long_term)),
+        short_term=ranked(
+            *(candidate("short_term", hit) for hit in short_term),
+            *(candidate("messages", hit) for hit in messages),
+        ),
+        long_term=ranked(
+            *(
+                candidate("long_term", _current_value(correction), correction.message_ids)
+                for correction in corrections
+                if correction.memory_id not in known
+            ),
+            *(candidate("long_term", hit) for hit in long_term),
+        ),
         language=language,
         counter=counter,
     )
 
 
-def corrections_as_hits(
-    corrections: Sequence[Correction], *, long_term: Sequence[Hit], shown: set[int]
-) -> list[Hit]:
-    """Return the current values that must stand beside the messages ``shown``, which still say the old ones.
+def _current_value(correction: Correction) -> Hit:
+    """Return the value that must stand beside messages of the window which still say the old one.
 
-    They rank above everything else of their tier: a prompt that quotes a stale value without its correction
-    presents it as a fact.
+    It ranks above everything else of its tier: a prompt that quotes a stale value without its correction presents
+    it as a fact. A recalled message needs none, since it bears a note.
     """
-    present = {hit.id for hit in long_term}
-    return [
-        Hit(
-            kind="memory",
-            id=correction.memory_id,
-            session=None,
-            content=correction.current,
-            score=1.0,
-            created_at=correction.since,
-            source="user",
-        )
-        for correction in corrections
-        if correction.memory_id not in present and shown.intersection(correction.message_ids)
-    ]
+    return Hit(
+        kind="memory",
+        id=correction.memory_id,
+        session=None,
+        content=correction.current,
+        score=1.0,
+        created_at=correction.since,
+        source="user",
+    )
 
 
 def leave_out_unfit(recalled: Recalled, *, query: str | None, floor: float) -> None:
@@ -194,14 +200,16 @@ def leave_out_unfit(recalled: Recalled, *, query: str | None, floor: float) -> N
 
 
 def leave_out_shown(recalled: Recalled, *, ids: set[int], texts: set[str], summary_ids: set[int]) -> None:
-    """Leave out what the prompt shows already.
+    """Leave out what the prompt shows already, and what would set right something that it does not show.
 
-    That is messages by id, summaries whose whole turn is shown, and any hit with the same (comparable) text.
+    Shown are messages by ``ids``, summaries whose whole turn is there, and any hit with the same (comparable) text.
     """
     for candidate in recalled.everything:
         if not candidate.open:
             continue
-        if candidate.hit.kind == "message" and candidate.hit.id in ids:
+        if candidate.corrects and ids.isdisjoint(candidate.corrects):
+            candidate.leave("what it sets right is not in the working window")
+        elif candidate.hit.kind == "message" and candidate.hit.id in ids:
             candidate.leave("in the working window already")
         elif candidate.hit.kind == "summary" and candidate.hit.id in summary_ids:
             candidate.leave("its turn is in the working window already")
