@@ -97,9 +97,8 @@ class SessionStore(Protocol):
         title: str | None = None,
         state: Literal["open", "ended"] | None = None,
         consolidated_position: int | None = None,
-        now: datetime,
     ) -> Session:
-        """Change what is given and leave the rest. Raises ``NotFoundError``."""
+        """Change what is given and leave the rest, its last activity included. Raises ``NotFoundError``."""
         ...
 
     def trust(self, message_ids: Sequence[int], *, scope: Scope) -> list[int]:

@@ -76,7 +76,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A conversation: its title, its state and how much of it has been consolidated."""
+    """A conversation. ``updated_at`` is when somebody last spoke in it: no other change moves that."""
 
     id: str
     user: str = "default"

@@ -74,7 +74,7 @@ def test_sessions_are_paged_by_activity(store: Store, clock: FixedClock) -> None
 def test_sessions_are_found_by_id_or_title_as_written(store: Store, clock: FixedClock) -> None:
     for name in ("john_doe", "john-doe", "100%", "1000", "旅行", "cafe\u0301"):
         say(store, Scope(user="u", session=name), "x")
-    store.sessions.update(scope=Scope(user="u", session="1000"), title="Big Plan", now=clock.now())
+    store.sessions.update(scope=Scope(user="u", session="1000"), title="Big Plan")
 
     def found(text: str) -> set[str]:
         return {session.id for session in store.browse.sessions(user="u", limit=9, text=text)}
@@ -85,7 +85,7 @@ def test_sessions_are_found_by_id_or_title_as_written(store: Store, clock: Fixed
     assert found("旅") == {"旅行"}
     assert found("caf\u00e9") == {"cafe\u0301"}
     assert found("\\") == found("'; --") == set()
-    store.sessions.update(scope=Scope(user="u", session="100%"), state="ended", now=clock.now())
+    store.sessions.update(scope=Scope(user="u", session="100%"), state="ended")
     assert [s.id for s in store.browse.sessions(user="u", limit=9, state="ended")] == ["100%"]
 
 

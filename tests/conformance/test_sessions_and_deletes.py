@@ -42,16 +42,32 @@ def test_a_session_begins_with_its_first_message(store: Store, scope: Scope, clo
     session = store.sessions.get(scope=scope)
     assert (session.id, session.user, session.state, session.message_count) == ("s1", "alice", "open", 1)
     assert session.created_at == clock.now()
-    ended = store.sessions.update(
-        scope=scope, title="标题", state="ended", consolidated_position=1, now=clock.advance(1)
-    )
+    ended = store.sessions.update(scope=scope, title="标题", state="ended", consolidated_position=1)
     assert (ended.title, ended.state, ended.consolidated_position) == ("标题", "ended", 1)
-    kept = store.sessions.update(scope=scope, now=clock.now())
+    kept = store.sessions.update(scope=scope)
     assert (kept.title, kept.state) == ("标题", "ended")
     store.messages.append([Message(role="user", content="b")], scope=scope)
     assert store.sessions.get(scope=scope).state == "open"
     with pytest.raises(NotFoundError):
-        store.sessions.update(scope=replace(scope, user="bob"), title="x", now=clock.now())
+        store.sessions.update(scope=replace(scope, user="bob"), title="x")
+
+
+def test_a_session_moves_up_when_somebody_speaks_and_for_no_other_reason(
+    store: Store, clock: FixedClock
+) -> None:
+    first, second = Scope(user="u", session="first"), Scope(user="u", session="second")
+    for scope in (first, second):
+        clock.advance(1)
+        store.messages.append([Message(role="user", content="a")], scope=scope)
+    spoken = store.sessions.get(scope=first).updated_at
+    for change in ({"title": "Plans"}, {"state": "ended"}, {"consolidated_position": 1}):
+        clock.advance(1)
+        before = store.browse.marks(user="u")["session"]
+        assert store.sessions.update(scope=first, **change).updated_at == spoken
+        assert store.browse.marks(user="u")["session"] != before, "whoever watches hears of it"
+    assert [session.id for session in store.sessions.find(user="u")] == ["first", "second"]
+    store.messages.append([Message(role="user", content="b")], scope=first)
+    assert [session.id for session in store.sessions.find(user="u")] == ["second", "first"]
 
 
 @pytest.mark.case(3)

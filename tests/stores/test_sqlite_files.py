@@ -165,17 +165,19 @@ def test_a_failing_migration_changes_nothing_and_a_copy_exists(tmp_path, monkeyp
     path = tmp_path / "chat.db"
     _filled(path)
     steps = _migrate.load(PACKAGE)
-    bad = _migrate.Migration(number=2, name="bad", sql="CREATE TABLE fresh(x); CREATE TABLE meta(y);")
+    bad = _migrate.Migration(
+        number=len(steps) + 1, name="bad", sql="CREATE TABLE fresh(x); CREATE TABLE meta(y);"
+    )
     monkeypatch.setattr(_migrate, "load", lambda package: (*steps, bad))
-    with pytest.raises(MigrationError, match="migration 2"):
+    with pytest.raises(MigrationError, match=f"migration {len(steps) + 1}"):
         open_store(path)
-    good = _migrate.Migration(number=2, name="good", sql="CREATE TABLE fresh(x);")
+    good = _migrate.Migration(number=len(steps) + 1, name="good", sql="CREATE TABLE fresh(x);")
     monkeypatch.setattr(_migrate, "load", lambda package: (*steps, good))
     with open_store(path) as store:
-        assert store.schema_version == 2
+        assert store.schema_version == len(steps) + 1
         assert store.messages.count() == 50
     monkeypatch.setattr(_migrate, "load", lambda package: steps)
-    with open_store(backup_path(path, 1)) as copy:
+    with open_store(backup_path(path, len(steps))) as copy:
         assert copy.messages.count() == 50
 
 
@@ -190,7 +192,7 @@ def test_a_half_migrated_file_is_finished(tmp_path, statements):
     raw.close()
     with open_store(path) as store:
         store.messages.append([Message(role="user", content="hello")], scope=SCOPE)
-        assert store.schema_version == 1
+        assert store.schema_version == len(_migrate.load(PACKAGE))
         assert failed_checks(store) == []
 
 

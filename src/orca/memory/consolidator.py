@@ -145,7 +145,7 @@ class Consolidator:
             current = tx.messages.get_many([_message_id(message) for message in batch], scope=scope)
             summaries = {message.summary_id for message in current if message.summary_id is not None}
             tx.summaries.mark_consolidated(sorted(summaries), scope=scope)
-            tx.sessions.update(scope=scope, consolidated_position=batch[-1].position, now=now)
+            tx.sessions.update(scope=scope, consolidated_position=batch[-1].position)
         for reason in outcome.refused:
             logger.info("a proposed memory was refused: %s", reason)
 

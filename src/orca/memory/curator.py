@@ -127,7 +127,7 @@ class Curator:
     def rename_session(self, *, scope: Scope, title: str) -> Session:
         """Give a session a title. Raises ``NotFoundError``."""
         title = self._redaction.text(clean(title).strip())
-        return self._store.sessions.update(scope=scope, title=title, now=self._clock.now())
+        return self._store.sessions.update(scope=scope, title=title)
 
     def trust(self, message_ids: Sequence[int], *, scope: Scope) -> int:
         """Let imported messages count as said by their roles, and their turns be looked through for facts."""
@@ -138,7 +138,7 @@ class Curator:
                 turns = filter(ends_turn, tx.messages.get_many(changed, scope=scope))
                 tx.jobs.enqueue([summary_job(message) for message in turns], now=now)
                 # What was taken in without them is taken in again; a repeat adds no memory.
-                tx.sessions.update(scope=scope, consolidated_position=0, now=now)
+                tx.sessions.update(scope=scope, consolidated_position=0)
         self._notify()
         return len(changed)
 
@@ -146,7 +146,7 @@ class Curator:
         """Consolidate what is left of a session, then close it. Raises ``NotFoundError``."""
         self._store.sessions.get(scope=scope)
         self._consolidator.consolidate(scope=scope)
-        session = self._store.sessions.update(scope=scope, state="ended", now=self._clock.now())
+        session = self._store.sessions.update(scope=scope, state="ended")
         self._notify()
         return session
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from orca.stores.sqlite import tallies
 from orca.stores.sqlite.connection import Database
 from orca.stores.sqlite.jobs import JOB_COLUMNS, job_of
 from orca.stores.sqlite.memories import MEMORY_COLUMNS, memory_of
 from orca.stores.sqlite.messages import IN_SESSION, MESSAGE_COLUMNS, message_of
 from orca.stores.sqlite.records import TABLES, checked, checked_id, ids_json, sql_limit
-from orca.stores.sqlite.sessions import COUNTED, SELECT_SESSION, session_of
+from orca.stores.sqlite.sessions import SELECT_SESSION, session_of
 from orca.stores.sqlite.subagents import RUN_COLUMNS, run_of
 from orca.stores.sqlite.vector_tables import table_names
 from orca.text.jsonable import to_json
@@ -41,18 +42,6 @@ _OWN = "user_id = :user AND agent = :agent"
 _OWN_BY_ID = "+user_id = :user AND +agent = :agent"
 _HOLDS = "EXISTS (SELECT 1 FROM json_each(:patterns) WHERE {column} LIKE value ESCAPE '\\')"
 
-_MARKS = {
-    "session": "SELECT count(*), max(updated_at) FROM sessions WHERE user_id = :user",
-    "message": "SELECT count(*), max(id) FROM main_messages WHERE user_id = :user",
-    "summary": "SELECT count(*), max(coalesce(updated_at, created_at)) FROM short_term_memories"
-    " WHERE user_id = :user",
-    "memory": "SELECT count(*), max(id), max(updated_at) FROM long_term_memories WHERE user_id = :user",
-    "run": "SELECT count(*), max(run.id), max(ended_at),"
-    " max((SELECT max(id) FROM subagent_messages WHERE run_id = run.id))"
-    " FROM subagent_runs AS run WHERE user_id = :user",
-    "job": "SELECT count(*), max(id), count(last_error) FROM jobs WHERE user_id = :user",
-}
-
 
 class SQLiteBrowse:
     """The browsing facet. See ``orca.browsing.BrowseStore``."""
@@ -66,29 +55,18 @@ class SQLiteBrowse:
 
     def marks(self, *, user: str) -> Mapping[str, str]:
         """Return a text for each kind of row that changes with the user's rows of that kind."""
-        values = {"user": checked_id("user", user)}
-        with self._database.snapshot() as connection:
-            return {kind: repr(connection.one(sql, values)) for kind, sql in _MARKS.items()}
+        with self._database.read() as connection:
+            return tallies.marks(connection, checked_id("user", user))
 
     def counts(self, *, user: str) -> Mapping[str, int]:
         """Return the number of a user's rows by kind."""
-        values = {"user": checked_id("user", user)}
-        with self._database.snapshot() as connection:
-            return {
-                kind: int(connection.value(f"SELECT count(*) FROM {table} WHERE user_id = :user", values))
-                for kind, table in COUNTED.items()
-                if kind != "subagent_messages"  # no index leads there, and nobody asks
-            }
+        with self._database.read() as connection:
+            return tallies.counts(connection, checked_id("user", user))
 
     def activity(self, *, user: str, since: datetime) -> list[tuple[str, int]]:
-        """Return days with the number of the user's messages of each."""
+        """Return days from that of ``since`` on with the number of the user's messages of each."""
         with self._database.read() as connection:
-            rows = connection.all(
-                "SELECT substr(timestamp, 1, 10) AS day, count(*) FROM main_messages"
-                " WHERE user_id = ? AND timestamp >= ? GROUP BY day ORDER BY day",
-                (checked_id("user", user), to_text(since)),
-            )
-        return [(day, number) for day, number in rows]
+            return tallies.days(connection, checked_id("user", user), to_text(since)[:10])
 
     def sessions(
         self,

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from orca.health import Backlog
+from orca.stores.sqlite import tallies
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.records import TABLES, ids_json, sql_limit
 from orca.text.jsonable import to_json
 from orca.text.normalize import clean
 from orca.text.times import from_text, to_text
 from orca.types import Job, JobKind, Record
-
-WAITING = "waiting"
-"""The reason of a job that has not failed yet."""
 
 JOB_COLUMNS = "id, kind, record, target_id, user_id, session_id, agent, attempts, run_after, last_error"
 _INSERT = (
@@ -164,14 +162,8 @@ class SQLiteJobs:
 
     def backlog(self, *, user: str | None = None) -> list[Backlog]:
         """Return the jobs that are not done, grouped by kind and reason; with ``user`` those of one user."""
-        owned = "" if user is None else " WHERE user_id = :user"
         with self._database.read() as connection:
-            rows = connection.all(
-                "SELECT kind, coalesce(last_error, :waiting) AS reason, count(*) FROM jobs"
-                f"{owned} GROUP BY kind, last_error ORDER BY kind, reason",
-                {"waiting": WAITING, "user": user},
-            )
-        return [Backlog(kind=kind, reason=reason, count=count) for kind, reason, count in rows]
+            return tallies.backlog(connection, user)
 
 
 def _kinds(kinds: Sequence[JobKind]) -> str:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Literal
 
 from orca.errors import NotFoundError
+from orca.stores.sqlite import tallies
 from orca.stores.sqlite.cascade import column, delete_memories, delete_messages, delete_rows, delete_runs
 from orca.stores.sqlite.columns import optional_text
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.records import TABLES, checked, checked_id, ids_json, sql_limit
-from orca.text.times import from_text, to_text
+from orca.text.times import from_text
 from orca.types import Scope, Session
 
 SELECT_SESSION = (
     "SELECT id, user_id, title, parent, state, created_at, updated_at,"
-    " (SELECT count(*) FROM main_messages WHERE user_id = sessions.user_id AND session_id = sessions.id),"
-    " (SELECT count(*) FROM short_term_memories WHERE user_id = sessions.user_id AND session_id = sessions.id),"
+    " (SELECT rows FROM tallies WHERE kind = 'session_messages' AND user_id = sessions.user_id AND part = sessions.id),"
+    " (SELECT rows FROM tallies WHERE kind = 'session_summaries' AND user_id = sessions.user_id AND part = sessions.id),"
     " consolidated_position FROM sessions"
 )
 _IN_SESSION = "user_id = :user AND session_id = :session"
@@ -58,19 +58,17 @@ class SQLiteSessions:
         title: str | None = None,
         state: Literal["open", "ended"] | None = None,
         consolidated_position: int | None = None,
-        now: datetime,
     ) -> Session:
-        """Change what is given and leave the rest. Raises ``NotFoundError``."""
+        """Change what is given and leave the rest, last activity included. Raises ``NotFoundError``."""
         with self._database.write() as connection:
             connection.run(
                 "UPDATE sessions SET title = coalesce(?, title), state = coalesce(?, state),"
-                " consolidated_position = coalesce(?, consolidated_position), updated_at = max(updated_at, ?)"
+                " consolidated_position = coalesce(?, consolidated_position)"
                 " WHERE user_id = ? AND id = ?",
                 (
                     optional_text(title),
                     state,
                     consolidated_position,
-                    to_text(now),
                     checked(scope).user,
                     scope.session,
                 ),
@@ -91,7 +89,7 @@ class SQLiteSessions:
         """Delete the session, of every agent, with its messages, summaries, runs, jobs and the memories made only from it."""
         values: dict[str, object] = {"user": checked(scope).user, "session": scope.session}
         with self._database.write() as connection:
-            before = _derived(connection, scope.user)
+            before = tallies.counts(connection, scope.user)
             messages = column(connection, f"SELECT id FROM main_messages WHERE {_IN_SESSION}", values)
             delete_messages(connection, messages, user=scope.user)
             summaries = column(connection, f"SELECT id FROM short_term_memories WHERE {_IN_SESSION}", values)
@@ -109,13 +107,13 @@ class SQLiteSessions:
             connection.run(f"DELETE FROM jobs WHERE {_IN_SESSION} AND record <> 'memory'", values)
             connection.run(f"DELETE FROM session_positions WHERE {_IN_SESSION}", values)
             connection.run("DELETE FROM sessions WHERE user_id = :user AND id = :session", values)
-            return _difference(before, _derived(connection, scope.user))
+            return _difference(before, tallies.counts(connection, scope.user))
 
     def delete_user(self, *, user: str) -> Mapping[str, int]:
         """Delete everything of a user; return the number of rows that went, by kind."""
         values: dict[str, object] = {"user": checked_id("user", user)}
         with self._database.write() as connection:
-            before = _derived(connection, user)
+            before = tallies.counts(connection, user)
             delete_runs(
                 connection, column(connection, "SELECT id FROM subagent_runs WHERE user_id = :user", values)
             )
@@ -124,27 +122,9 @@ class SQLiteSessions:
                 delete_rows(connection, record, rows)
             for name in ("jobs", "session_positions", "sessions"):
                 connection.run(f"DELETE FROM {name} WHERE user_id = :user", values)
-            return _difference(before, _derived(connection, user))
-
-
-COUNTED = {
-    "sessions": "sessions",
-    "messages": "main_messages",
-    "summaries": "short_term_memories",
-    "memories": "long_term_memories",
-    "subagent_runs": "subagent_runs",
-    "subagent_messages": "subagent_messages",
-    "jobs": "jobs",
-}
-"""Kinds of rows and their tables, as counts name them."""
-
-
-def _derived(connection: Connection, user: str) -> dict[str, int]:
-    """Return the number of a user's rows by kind."""
-    return {
-        kind: int(connection.value(f"SELECT count(*) FROM {table} WHERE user_id = ?", (user,)))
-        for kind, table in COUNTED.items()
-    }
+            after = tallies.counts(connection, user)
+            tallies.forget(connection, user)
+            return _difference(before, after)
 
 
 def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
@@ -169,7 +149,7 @@ def session_of(row: Row) -> Session:
         state=state,
         created_at=from_text(created),
         updated_at=from_text(updated),
-        message_count=messages,
-        summary_count=summaries,
+        message_count=messages or 0,
+        summary_count=summaries or 0,
         consolidated_position=consolidated,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from orca.errors import ConflictError
 from orca.health import Check
 from orca.protocols import Clock, TokenCounter
-from orca.stores.sqlite import scrubbing, transfer, verify
+from orca.stores.sqlite import scrubbing, tallies, transfer, verify
 from orca.stores.sqlite.browse import SQLiteBrowse
 from orca.stores.sqlite.connection import Database, ExtensionLoader, load_sqlite_vec
 from orca.stores.sqlite.filesystem import filesystem_type
@@ -20,7 +20,7 @@ from orca.stores.sqlite.memories import SQLiteMemories
 from orca.stores.sqlite.messages import SQLiteMessages
 from orca.stores.sqlite.records import TABLES
 from orca.stores.sqlite.schema import migrate
-from orca.stores.sqlite.sessions import COUNTED, SQLiteSessions
+from orca.stores.sqlite.sessions import SQLiteSessions
 from orca.stores.sqlite.subagents import SQLiteSubAgents
 from orca.stores.sqlite.summaries import SQLiteSummaries
 from orca.stores.sqlite.vectors import SQLiteVectors
@@ -118,19 +118,17 @@ class SQLiteStore:
 
     def counts(self) -> Mapping[str, int]:
         """Return the number of rows by kind."""
-        with self._database.snapshot() as connection:
-            return {
-                kind: int(connection.value(f"SELECT count(*) FROM {table}"))
-                for kind, table in COUNTED.items()
-            }
+        with self._database.read() as connection:
+            return tallies.counts(connection)
 
     def verify(self) -> Sequence[Check]:
         """Check rows against keyword index, vectors and jobs, orphans, and the file's integrity."""
         return verify.verify(self._database, vectors_available=self.vectors.available)
 
     def rebuild_index(self) -> Mapping[str, int]:
-        """Build the keyword indexes anew from the rows; return the number of rows indexed by kind."""
+        """Build the keyword indexes anew from the rows, and count the rows; return the number indexed by kind."""
         with self._database.write() as connection:
+            tallies.recount(connection)
             return {COUNT_NAMES[index.record]: index.rebuild(connection) for index in self._indexes}
 
     def backup(self, path: str) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from orca.errors import StoreError
 from orca.health import Check
+from orca.stores.sqlite import tallies
 from orca.stores.sqlite.connection import Connection, Database
 from orca.stores.sqlite.fts import KeywordIndex
 from orca.stores.sqlite.records import TABLES, RecordTable
@@ -26,6 +27,7 @@ def verify(database: Database, *, vectors_available: bool) -> Sequence[Check]:
             checks.append(_jobs(connection, table))
         checks.append(_runs(connection))
         checks.append(_chains(connection))
+        checks.append(tallies.check(connection))
     if not database.read_only:
         checks.extend(_keyword_integrity(database))
     if not vectors_available:
