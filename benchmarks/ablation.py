@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,6 @@ def rank_fusion(
     return fused, fused
 
 
-def index_wide(result: Any, rows: Rows, **given: Any) -> Lexical:
-    """Score by the idf of the whole index, whoever's rows it holds."""
-    return score_rows(replace(result, scope_documents=0), rows, **given)
-
-
 VARIANTS = (
     Variant("whole recipe"),
     Variant("keyword lane alone", vectors="none"),
@@ -76,7 +71,6 @@ VARIANTS = (
     Variant("vectors of queries not centred", vectors="raw"),
     Variant("no smoothing of cosines", ((fusion, "SMOOTHING", (1.0,)),)),
     Variant("no coverage gate", ((fusion, "FULL_COVERAGE", 1e-9),)),
-    Variant("idf of the whole index", ((message_search, "score_rows", index_wide),)),
     Variant(
         "words judge rows in any language",
         ((message_search, "across_languages", lambda fused, *_: fused),),

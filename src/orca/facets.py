@@ -17,7 +17,7 @@ from orca.types import (
     Memory,
     MemoryKind,
     Message,
-    Placement,
+    Placements,
     Record,
     RunStatus,
     Scope,
@@ -62,8 +62,13 @@ class MessageStore(Protocol):
         """Return rows that contain any of the index terms (see ``orca.text``), the best ``limit`` by BM25."""
         ...
 
-    def neighbours(self, message_ids: Sequence[int], *, scope: Scope, radius: int) -> list[Placement]:
-        """Return the place of every message within ``radius`` positions of the given ones, themselves included."""
+    def neighbours(
+        self, message_ids: Sequence[int], *, scope: Scope, radius: int, terms: Sequence[str] = ()
+    ) -> Placements:
+        """Return the place of every message within ``radius`` positions of the given ones, themselves included.
+
+        With index ``terms`` also how often each of them occurs in each of these messages.
+        """
         ...
 
     def delete(self, message_ids: Sequence[int], *, scope: Scope) -> int:

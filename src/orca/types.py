@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:  # the command line loads this module before it knows its task
+    import numpy as np
 
 Role = Literal["user", "assistant", "system", "tool"]
 MessageType = Literal["normal", "fact", "todo", "decision", "preference", "error"]
@@ -241,15 +244,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeywordMatch:
-    """A row that contains at least one of the query's terms.
-
-    ``frequencies[i]`` is how often term i of the query occurs in the row; ``length`` is the row's number of
-    index terms; ``session`` and ``position`` place a message among its neighbours (empty and 0 elsewhere).
-    """
+    """A row of ``length`` index terms, in which term i of the query occurs ``frequencies[i]`` times, any at least once."""
 
     id: int
-    session: str
-    position: int
     length: int
     frequencies: tuple[int, ...]
 
@@ -258,28 +255,31 @@ class KeywordMatch:
 class KeywordResult:
     """What a keyword index knows about a query: matches, and the figures BM25 needs.
 
-    ``document_frequencies[i]`` is the number of rows of the whole index that contain term i; ``documents`` the
-    number of rows; ``average_length`` their mean number of index terms. ``scope_documents`` is the number of rows
-    of the owner or session that was searched, where every one of them that matches is among ``matches``, and 0
-    where the limit cut some off. ``degraded`` says why the index could not be used, when a plain scan served instead.
+    The figures are those of the rows that were searched, one owner's or one session's: ``documents`` their number,
+    ``average_length`` their mean number of index terms, ``document_frequencies[i]`` how many contain term i, which is
+    an estimate for a term so common that not all of its rows were read. ``degraded`` says why the index could not be
+    used, when a plain scan served instead.
     """
 
     matches: tuple[KeywordMatch, ...] = ()
     document_frequencies: tuple[int, ...] = ()
     documents: int = 0
     average_length: float = 0.0
-    scope_documents: int = 0
     degraded: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """Where a message stands: its session, its position there, and its number of index terms."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placements:
+    """Where messages stand and which of the asked terms they hold: arrays ``int64 [n]`` in order of id.
 
-    id: int
-    session: str
-    position: int
-    length: int
+    ``sessions`` are numbers that tell sessions apart, ``lengths`` count index terms; ``frequencies`` is ``[n, terms]``.
+    """
+
+    ids: np.ndarray
+    sessions: np.ndarray
+    positions: np.ndarray
+    lengths: np.ndarray
+    frequencies: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,7 +193,7 @@ def test_users_with_the_same_session_do_not_meet(messages: MessageStore) -> None
     assert contents(messages.since(scope=b, position=0)) == ["apple of b"]
     assert [match.id for match in messages.search(["appl"], scope=b, limit=9).matches] == [first.id + 1]
     assert messages.get_many([first.id, first.id + 1], scope=b) == messages.recent(scope=b)
-    assert messages.neighbours([first.id], scope=b, radius=5) == []
+    assert not len(messages.neighbours([first.id], scope=b, radius=5).ids)
     with pytest.raises(NotFoundError):
         messages.get(first.id, scope=b)
     assert messages.delete([first.id], scope=b) == 0
@@ -285,11 +285,21 @@ def test_neighbours_stand_around_a_message_in_its_session(messages: MessageStore
         messages.append(said("between"), scope=other)
     ids = [message.id for message in stored]
     placed = messages.neighbours([ids[2]], scope=other, radius=1)
-    assert [(place.id, place.position, place.session) for place in placed] == [
-        (ids[1], 2, "s1"),
-        (ids[2], 3, "s1"),
-        (ids[3], 4, "s1"),
-    ]
-    assert {place.length for place in placed} == {2}
-    assert [place.id for place in messages.neighbours([ids[2], ids[3]], scope=scope, radius=0)] == ids[2:4]
-    assert [place.id for place in messages.neighbours([ids[0], ids[5]], scope=scope, radius=99)] == ids
+    assert placed.ids.tolist() == ids[1:4]
+    assert placed.positions.tolist() == [2, 3, 4]
+    assert len(set(placed.sessions.tolist())) == 1
+    assert placed.lengths.tolist() == [2, 2, 2]
+    assert placed.frequencies.shape == (3, 0)
+    assert messages.neighbours([ids[2], ids[3]], scope=scope, radius=0).ids.tolist() == ids[2:4]
+    assert messages.neighbours([ids[0], ids[5]], scope=scope, radius=99).ids.tolist() == ids
+
+
+def test_neighbours_come_with_the_frequencies_of_terms(messages: MessageStore, scope: Scope) -> None:
+    here = messages.append(said("plum tea plum", "tea", "nothing of it"), scope=scope)
+    there = messages.append(said("plum"), scope=replace(scope, session="s2"))
+    placed = messages.neighbours(
+        [here[1].id, there[0].id], scope=scope, radius=1, terms=["plum", "gone", "tea"]
+    )
+    assert placed.ids.tolist() == [message.id for message in (*here, *there)]
+    assert placed.frequencies.tolist() == [[2, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    assert placed.sessions[0] == placed.sessions[1] != placed.sessions[3]

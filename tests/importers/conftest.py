@@ -44,8 +44,11 @@ class Target:
 
     def search_messages(self, *, scope: Scope, query: str, limit: int = 10) -> list[Hit]:
         found = self.store.messages.search(query_terms(query), scope=scope, limit=limit).matches
+        stored = self.store.messages.get_many([match.id for match in found], scope=scope)
+        session_of = {message.id: message.session for message in stored}
         return [
-            Hit(kind="message", id=match.id, session=match.session, content="", score=1.0) for match in found
+            Hit(kind="message", id=match.id, session=session_of[match.id], content="", score=1.0)
+            for match in found
         ]
 
     def subagent_runs(self, *, scope: Scope) -> list[SubAgentRun]:

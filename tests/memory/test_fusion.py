@@ -19,9 +19,9 @@ from orca.memory.fusion import (
     share_of_best,
     smoothed,
 )
-from orca.memory.lexical import place_rows
 from orca.memory.retrieval_constants import LEXICAL_WEIGHT
-from orca.types import Placement
+
+from .placing import placed
 
 SHARES = arrays(np.float64, st.shared(st.integers(1, 12), key="n"), elements=st.floats(0, 1))
 COSINES = arrays(
@@ -75,16 +75,14 @@ def test_no_lane_at_all_is_refused() -> None:
 
 @given(COSINES)
 def test_smoothing_is_total(cosines: np.ndarray) -> None:
-    rows = place_rows(
-        [Placement(id=n, session=str(n % 2), position=n, length=1) for n in range(len(cosines))]
-    )
+    rows = placed((n, n % 2, n) for n in range(len(cosines)))
     assert np.isfinite(smoothed(cosines, rows)).all()
     assert np.isfinite(min_max(smoothed(cosines, rows))).all()
 
 
 def test_the_edge_of_a_session_is_no_handicap() -> None:
     # Of four equal turns and one that is worse, the edge must not lose to the middle for want of neighbours.
-    rows = place_rows([Placement(id=n, session="a", position=n, length=1) for n in range(1, 8)])
+    rows = placed((n, 0, n) for n in range(1, 8))
     similarities = np.array([0.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     assert best_first(smoothed(similarities, rows), rows.ids)[0] == 0
 
@@ -134,7 +132,7 @@ def test_the_best_keyword_match_is_below_none_that_is_no_nearer(
 
 @pytest.mark.case(11)
 def test_rows_without_the_words_are_below_the_exact_matches_near_them() -> None:
-    rows = place_rows([Placement(id=n, session="s", position=n, length=4) for n in (1, 2, 3, 9)])
+    rows = placed((n, 0, n) for n in (1, 2, 3, 9))
     scores = np.array([0.9, 0.4, 0.6, 0.8])
     bounded = below_exact(scores, np.array([0.0, 1.0, 0.5, 0.0]), rows)
     assert bounded[0] < bounded[1] == 0.4

@@ -13,17 +13,21 @@ import numpy as np
 
 from orca.memory.retrieval_constants import ASSUMED_DOCUMENTS, BM25_B, BM25_K1, WINDOWS
 from orca.text.analysis import is_pair
-from orca.types import KeywordResult, Placement
+from orca.types import KeywordResult, Placements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Candidate messages in the order of their sessions: ids, session codes, positions, lengths ``int64 [n]``."""
+    """Candidate messages in the order of their sessions: ids, session codes, positions, lengths ``int64 [n]``.
+
+    ``frequencies`` says how often each term of the query occurs in them, ``int64 [n, terms]``.
+    """
 
     ids: np.ndarray
     sessions: np.ndarray
     positions: np.ndarray
     lengths: np.ndarray
+    frequencies: np.ndarray
 
     def neighbours(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
         """Return indices ``(left, right)`` of the pairs that stand exactly ``offset`` positions apart.
@@ -70,15 +74,16 @@ class Lexical:
         return float(self.coverage.max(initial=0.0))
 
 
-def place_rows(placements: Sequence[Placement]) -> Rows:
-    """Return placements as arrays, sorted by session and position."""
-    codes = {session: code for code, session in enumerate(sorted({place.session for place in placements}))}
-    table = np.array(
-        [(codes[place.session], place.position, place.id, place.length) for place in placements],
-        dtype=np.int64,
-    ).reshape(-1, 4)
-    table = table[np.lexsort((table[:, 2], table[:, 1], table[:, 0]))]
-    return Rows(sessions=table[:, 0], positions=table[:, 1], ids=table[:, 2], lengths=table[:, 3])
+def place_rows(placements: Placements) -> Rows:
+    """Return placements sorted by session and position."""
+    order = np.lexsort((placements.ids, placements.positions, placements.sessions))
+    return Rows(
+        ids=placements.ids[order],
+        sessions=placements.sessions[order],
+        positions=placements.positions[order],
+        lengths=placements.lengths[order],
+        frequencies=placements.frequencies[order],
+    )
 
 
 def score_rows(
@@ -86,17 +91,12 @@ def score_rows(
 ) -> Lexical:
     """Return BM25 of each row, summed over windows of the given radii around it inside its session.
 
-    ``terms`` are the query's, in the order of the result's figures. A window is scored as one document that holds the terms of all its rows.
+    ``terms`` are the query's, in the order of the figures of both. A window is scored as one document that holds the terms of all its rows.
     """
     count = len(rows.ids)
     if not count or not result.matches:
         return Lexical(scores=np.zeros(count), coverage=np.zeros(count))
-    frequencies = np.zeros((count, len(terms)))
-    index = {row: number for number, row in enumerate(rows.ids.tolist())}
-    for match in result.matches:
-        number = index.get(match.id)
-        if number is not None:
-            frequencies[number] = match.frequencies
+    frequencies = rows.frequencies.astype(np.float64)
     idf = inverse_document_frequencies(result)
     worth = _worth(result, terms)
     coverage = (frequencies > 0) @ worth / max(worth.sum(), 1e-9)
@@ -120,18 +120,12 @@ def score_rows(
 def inverse_document_frequencies(result: KeywordResult, *, more: int = 0) -> np.ndarray:
     """Return the idf of each query term, ``float64 [terms]``, all positive, as if there were ``more`` rows.
 
-    It is the idf among the rows that were searched, one user's or one session's, where all matches are known, and
-    that of the whole index where they are too many. LoCoMo, five users in one store: any@5 .809 against .785 with
-    the index's.
+    It is the idf among the rows that were searched, one user's or one session's: a name that stands in every second
+    turn of one user is rare in the whole index, and says little here. LoCoMo, five users in one store: any@5 .809
+    against .785 with the index's.
     """
-    if result.scope_documents and result.matches:
-        # A name that stands in every second turn of one user is rare in the whole index, and says little here.
-        found = np.count_nonzero([match.frequencies for match in result.matches], axis=0).astype(np.float64)
-        known = float(result.scope_documents)
-    else:
-        found = np.asarray(result.document_frequencies, dtype=np.float64)
-        known = float(result.documents)
-    documents = max(known, float(found.max(initial=0.0))) + more
+    found = np.asarray(result.document_frequencies, dtype=np.float64)
+    documents = max(float(result.documents), float(found.max(initial=0.0))) + more
     idf: np.ndarray = np.log1p((documents - found + 0.5) / (found + 0.5))
     return idf
 

@@ -116,7 +116,7 @@ class MemoryManager:
     def neighbours(self, *, scope: Scope, id: int, radius: int = 2) -> list[Message]:
         """Return a message of the user with up to ``radius`` messages before and after it, chronological."""
         near = self._store.messages.neighbours([id], scope=scope, radius=radius)
-        return self._store.messages.get_many([place.id for place in near], scope=scope)
+        return self._store.messages.get_many(near.ids.tolist(), scope=scope)
 
     # Bringing back
 

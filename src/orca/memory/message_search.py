@@ -42,9 +42,9 @@ LANGUAGE_CHARACTERS = 400
 class MessageSearch:
     """Finds messages of a user by keywords and by meaning. Thread-safe, holds no state.
 
-    The work is bounded whatever the size of the store: each lane brings in up to ``CANDIDATES`` rows, the turns
-    around the best ``EXPANDED`` of them are looked up, and only the best ``RERANKED`` are read. Who asks for more
-    hits than that gets them.
+    The work is bounded whatever the size of the store: the vectors bring in up to ``CANDIDATES`` rows, the turns
+    around the best ``EXPANDED`` of each lane are looked up, and only the best ``RERANKED`` are read. Who asks for
+    more hits than that gets them.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class MessageSearch:
         query = bounded(query, SEARCHED_CHARACTERS)
         terms = query_terms(query) if keywords else []
         keyword, near = self._lanes(terms, query_vector, scope, limit=limit, across_sessions=across_sessions)
-        rows, near = self._expand(keyword, near, query_vector, scope, limit=limit)
+        rows, near = self._expand(keyword, near, query_vector, scope, terms=terms, limit=limit)
         if not len(rows.ids):
             return []
         lexical = score_rows(keyword, rows, terms=terms)
@@ -104,14 +104,19 @@ class MessageSearch:
         across_sessions: bool,
     ) -> tuple[KeywordResult, list[tuple[int, float]]]:
         store = self._store
-        width = max(CANDIDATES, limit)
         keyword = KeywordResult()
         if terms:
-            keyword = store.messages.search(terms, scope=scope, limit=width, across_sessions=across_sessions)
+            keyword = store.messages.search(
+                terms, scope=scope, limit=max(EXPANDED, limit), across_sessions=across_sessions
+            )
         near: list[tuple[int, float]] = []
         if query_vector is not None and store.vectors.available:
             near = store.vectors.search_similar(
-                "message", query_vector, scope=scope, limit=width, across_sessions=across_sessions
+                "message",
+                query_vector,
+                scope=scope,
+                limit=max(CANDIDATES, limit),
+                across_sessions=across_sessions,
             )
         return keyword, near
 
@@ -122,18 +127,19 @@ class MessageSearch:
         query_vector: np.ndarray | None,
         scope: Scope,
         *,
+        terms: Sequence[str],
         limit: int,
     ) -> tuple[Rows, list[tuple[int, float]]]:
         """Return the candidates with the turns around the best of them, and the cosines of all that have one."""
         width = max(EXPANDED, limit)
         best = [match.id for match in keyword.matches[:width]] + [row_id for row_id, _ in near[:width]]
         placements = self._store.messages.neighbours(
-            list(dict.fromkeys(best)), scope=scope, radius=NEIGHBOURS
+            list(dict.fromkeys(best)), scope=scope, radius=NEIGHBOURS, terms=terms
         )
         if len(near) >= CANDIDATES and query_vector is not None:
             # There are more rows than the lane brought in: neighbours may have cosines that are not known yet.
             known = {row_id for row_id, _ in near}
-            missing = [place.id for place in placements if place.id not in known]
+            missing = [row_id for row_id in placements.ids.tolist() if row_id not in known]
             near = near + self._store.vectors.similarities("message", missing, query_vector)
         return place_rows(placements), near
 

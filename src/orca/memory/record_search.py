@@ -28,7 +28,7 @@ from orca.memory.retrieval_constants import CANDIDATES
 from orca.protocols import Clock, Store
 from orca.text.analysis import query_terms
 from orca.text.small_talk import is_small_talk
-from orca.types import Hit, KeywordResult, Lane, Memory, Placement, Scope, Summary
+from orca.types import Hit, KeywordResult, Lane, Memory, Placements, Scope, Summary
 
 READ = 20
 """Ranked rows that are read at a time, until there are as many hits as asked for."""
@@ -112,11 +112,20 @@ def rank_records(
     background: Background | None,
 ) -> list[Ranked]:
     """Return the rows of both lanes, best first. ``near`` holds ids and cosines; either lane may be empty."""
-    placements = {match.id: match.length for match in keyword.matches}
-    for row_id, _ in near:
-        placements.setdefault(row_id, 0)
+    lengths = dict.fromkeys((row_id for row_id, _ in near), 0) | {m.id: m.length for m in keyword.matches}
+    held = {match.id: match.frequencies for match in keyword.matches}
+    nothing = (0,) * len(terms)
+    alone = np.zeros(len(lengths), dtype=np.int64)
     rows = place_rows(
-        [Placement(id=row_id, session="", position=0, length=length) for row_id, length in placements.items()]
+        Placements(
+            ids=np.array(list(lengths), dtype=np.int64),
+            sessions=alone,
+            positions=alone,
+            lengths=np.array(list(lengths.values()), dtype=np.int64),
+            frequencies=np.array([held.get(row_id, nothing) for row_id in lengths], dtype=np.int64).reshape(
+                len(lengths), len(terms)
+            ),
+        )
     )
     if not len(rows.ids):
         return []

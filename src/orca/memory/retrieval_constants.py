@@ -14,10 +14,11 @@ LANES: tuple[SearchLane, ...] = ("dense", "keyword")
 """The lanes of every search; a trial may turn some of them off."""
 
 CANDIDATES = 1_000
-"""Rows that each lane may bring in, so that the work of a search is bounded whatever the size of the store."""
+"""Rows that the vectors may bring in, so that the work of a search is bounded whatever the size of the store. How
+alike a query and unrelated rows are is learnt from them, and turns beside a match may be among them."""
 
 EXPANDED = 400
-"""The best rows of each lane whose neighbours are looked up too."""
+"""The best rows of each lane whose neighbours are looked up too; keywords bring in no more than that."""
 
 RERANKED = 120
 """The best rows that are loaded, so that priors that need their words can act on them."""

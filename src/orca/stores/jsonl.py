@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from orca.errors import ConfigError, NotFoundError
 from orca.protocols import Clock
-from orca.stores._bm25 import bm25
+from orca.stores._bm25 import best_matches, bm25, counted
 from orca.stores.jsonl_files import (
     DirectoryLock,
     GrowingFile,
@@ -35,7 +37,7 @@ from orca.stores.jsonl_old_logs import OldLogs
 from orca.text.analysis import index_terms
 from orca.text.json_lines import parse_line
 from orca.text.parts import indexed_text
-from orca.types import KeywordMatch, KeywordResult, Message, Placement, Scope
+from orca.types import KeywordResult, Message, Placements, Scope
 
 log = logging.getLogger("orca")
 
@@ -186,51 +188,43 @@ class JSONLStore:
         check_limit(limit)
         check_scope(scope)
         with self._reading():
-            everything = list(self._all())
-            counts = {message.id: self._counts(message) for message in everything}
             wanted = self._of_owner(scope) if across_sessions else self._of_session(scope)
-        spread = tuple(sum(count[term] > 0 for count in counts.values()) for term in terms)
-        average = sum(count.total() for count in counts.values()) / len(counts) if counts else 0.0
-        matches = []
-        for message in wanted:
-            count = counts[message.id]
-            frequencies = tuple(count[term] for term in terms)
-            if any(frequencies):
-                matches.append(
-                    KeywordMatch(
-                        id=message.id or 0,
-                        session=message.session,
-                        position=message.position,
-                        length=count.total(),
-                        frequencies=frequencies,
-                    )
-                )
-        matches.sort(key=lambda match: (-bm25(match, spread, len(counts), average), match.id))
+            counts = [self._counts(message) for message in wanted]
+        ids = np.array([message.id or 0 for message in wanted], dtype=np.int64)
+        lengths, frequencies = counted(counts, terms)
+        spread = np.count_nonzero(frequencies, axis=0)
+        average = float(lengths.mean()) if counts else 0.0
+        scores = bm25(frequencies, lengths, spread=spread, documents=len(counts), average=average)
         return KeywordResult(
-            matches=tuple(matches[:limit]),
-            document_frequencies=spread,
+            matches=best_matches(ids, lengths, frequencies, scores, limit=limit),
+            document_frequencies=tuple(spread.tolist()),
             documents=len(counts),
             average_length=average,
-            scope_documents=len(wanted) if len(matches) <= limit else 0,
         )
 
-    def neighbours(self, message_ids: Sequence[int], *, scope: Scope, radius: int) -> list[Placement]:
+    def neighbours(
+        self, message_ids: Sequence[int], *, scope: Scope, radius: int, terms: Sequence[str] = ()
+    ) -> Placements:
         """Return the place of every message within ``radius`` positions of the given ones, themselves included."""
         if radius < 0:
             raise ConfigError(f"radius is {radius}; give 0 or more")
-        found: dict[int, Placement] = {}
+        found: dict[int, Message] = {}
         given = self.get_many(message_ids, scope=scope)
         with self._reading():
             for message in given:
                 for near in self._of_session(replace(scope, session=message.session)):
                     if near.id is not None and abs(near.position - message.position) <= radius:
-                        found[near.id] = Placement(
-                            id=near.id,
-                            session=near.session,
-                            position=near.position,
-                            length=self._counts(near).total(),
-                        )
-        return [found[number] for number in sorted(found)]
+                        found[near.id] = near
+            messages = [found[number] for number in sorted(found)]
+            lengths, frequencies = counted([self._counts(message) for message in messages], terms)
+        numbers = {session: number for number, session in enumerate({m.session for m in messages})}
+        return Placements(
+            ids=np.array(sorted(found), dtype=np.int64),
+            sessions=np.array([numbers[message.session] for message in messages], dtype=np.int64),
+            positions=np.array([message.position for message in messages], dtype=np.int64),
+            lengths=lengths,
+            frequencies=frequencies,
+        )
 
     def delete(self, message_ids: Sequence[int], *, scope: Scope) -> int:
         """Delete messages; return how many went."""

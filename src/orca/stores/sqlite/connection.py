@@ -58,16 +58,6 @@ def translated(location: str) -> Iterator[None]:
         raise StoreError(f"{location}: a number is too large for SQLite, which ends at 2**63 - 1") from error
 
 
-def _frequencies(api: apsw.FTS5ExtensionApi, *_: Any) -> str:
-    """Return how often each phrase but the first, which is the scope, occurs in column 0 of the row."""
-    return ",".join(str(len(api.phrase_locations(index)[0])) for index in range(1, api.phrase_count))
-
-
-def _totals(api: apsw.FTS5ExtensionApi, *_: Any) -> str:
-    """Return the index's number of rows and of terms in column 0."""
-    return f"{api.row_count},{api.column_total_size(0)}"
-
-
 class Connection:
     """A driver connection that speaks rows and Orca's errors. Safe to share between threads, one at a time."""
 
@@ -198,11 +188,8 @@ class Database:
         if not (self.read_only or self.in_memory):
             connection.run(f"PRAGMA synchronous = {self._synchronous}")
         connection.run("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON")
-        try:
-            raw.register_fts5_function("orca_frequencies", _frequencies)
-            raw.register_fts5_function("orca_totals", _totals)
-        except apsw.Error as error:
-            connection.fts5_reason = f"this SQLite has no FTS5 ({error})"
+        if "ENABLE_FTS5" not in apsw.compile_options:
+            connection.fts5_reason = "this SQLite has no FTS5"
         try:
             self._load_extension(raw)
         except (apsw.Error, AttributeError, OSError, RuntimeError) as error:

@@ -1,8 +1,9 @@
 """Keyword search with FTS5, and without it when it is missing or broken.
 
-One contentless table per kind of row holds index terms (see ``orca.text.analysis``) joined by spaces, and two
-tokens that stand for the row's owner and session, so that the scope acts before the limit. The ``ascii``
-tokenizer is the one that leaves terms alone: to it every character above 127 is part of a token, while
+One contentless FTS5 table per kind of row holds index terms (see ``orca.text.analysis``) joined by spaces, under
+row numbers that say whose they are (``places``), and beside it stands a table with the terms of each row
+(``term_rows``). FTS5 proposes candidates (``candidates``); their exact frequencies are read from their rows. The
+``ascii`` tokenizer is the one that leaves terms alone: to it every character above 127 is part of a token, while
 ``unicode61`` knows Unicode 6.1 only and splits at any newer letter.
 
 The index is never worth a message: when a write to it fails, the row stays, the index is marked as out of step
@@ -14,25 +15,36 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
 
 from orca.errors import StoreError
-from orca.stores._bm25 import bm25
-from orca.stores.sqlite.connection import Connection
-from orca.stores.sqlite.records import TABLES, RecordTable, ids_json, row_text, scope_digest, sql_limit
+from orca.stores._bm25 import best_matches, bm25
+from orca.stores.sqlite.candidates import CandidateFinder
+from orca.stores.sqlite.connection import Connection, Row
+from orca.stores.sqlite.places import POSITION_BITS, POSITIONS, add_totals, find_run, session_number
+from orca.stores.sqlite.records import TABLES, RecordTable, ids_json, row_text, sql_limit
+from orca.stores.sqlite.scanning import scan, scan_around
+from orca.stores.sqlite.term_rows import pack, unpack
 from orca.text.analysis import index_terms
-from orca.text.jsonable import to_json
-from orca.types import KeywordMatch, KeywordResult, Record, Scope
+from orca.types import KeywordResult, Placements, Record, Scope
 
 log = logging.getLogger(__name__)
 
-SCAN_ROWS = 5_000
-"""Without the index a search looks at this many of the newest rows: about half a second of work."""
-
 MAX_TERMS = 256
-"""A search looks for this many terms at most; FTS5 bounds the size of an expression."""
+"""A search looks for this many terms at most: each is a question of its own to FTS5."""
+
+LOOKED_AT = 2
+"""Candidates whose terms are read, for each row that is asked for: which are the best shows only then."""
+
+INDEXED_AT_ONCE = 2_000
+"""Rows that are indexed at a time when an index is built."""
+
+_READ = "held.place, held.id, held.length, held.hashes, held.counts"
 
 _SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\ud800-\udfff]")
 """ASCII characters at which the tokenizer splits, and lone surrogates; no index term holds any."""
@@ -40,13 +52,14 @@ _SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row on its way into the index."""
+    """One row on its way into the index; without a ``position`` it gets the next free one of its session."""
 
     id: int
     terms: Sequence[str]
     user: str
     agent: str
     session: str
+    position: int = 0
 
 
 class KeywordIndex:
@@ -60,11 +73,11 @@ class KeywordIndex:
     def ensure(self, connection: Connection) -> None:
         """Create the index where it is missing, and build it anew where it is marked as out of step."""
         name = self.table.keywords
-        known = "SELECT count(*) FROM sqlite_schema WHERE name IN (?, ?)"
         try:
             if connection.fts5_reason is not None:
                 raise StoreError(connection.fts5_reason)
-            if connection.value(known, (name, f"{name}_terms")) != 2:
+            self._forget_statistics(connection)
+            if not connection.value("SELECT count(*) FROM sqlite_schema WHERE name = ?", (name,)):
                 self._create(connection)
                 if connection.value(f"SELECT EXISTS (SELECT 1 FROM {self.table.table})"):
                     self.rebuild(connection)
@@ -93,20 +106,27 @@ class KeywordIndex:
 
     def remove(self, connection: Connection, ids: Iterable[int]) -> None:
         """Take rows out of the index. A failure marks the index."""
+        rows = connection.all(
+            f"SELECT place, length FROM {self.table.terms} WHERE id IN (SELECT value FROM json_each(?))",
+            (ids_json(ids),),
+        )
+        places = ids_json(place for place, _ in rows)
+        listed = "IN (SELECT value FROM json_each(?))"
+        connection.run(f"DELETE FROM {self.table.terms} WHERE place {listed}", (places,))
+        add_totals(connection, self.table, _by_session((place, -1, -length) for place, length in rows))
         if self.out_of_step(connection) is not None:
             return
         try:
-            connection.run(
-                f"DELETE FROM {self.table.keywords} WHERE rowid IN (SELECT value FROM json_each(?))",
-                (ids_json(ids),),
-            )
+            connection.run(f"DELETE FROM {self.table.keywords} WHERE rowid {listed}", (places,))
         except StoreError as error:
             self._mark(connection, error)
 
     def rebuild(self, connection: Connection) -> int:
         """Build the index anew from the rows; return how many rows are in it. Raises ``StoreError``."""
-        connection.run(f"DROP TABLE IF EXISTS {self.table.keywords}_terms")
+        connection.run(f"DROP TABLE IF EXISTS {self.table.keywords}_terms")  # of an older version
         connection.run(f"DROP TABLE IF EXISTS {self.table.keywords}")
+        connection.run(f"DELETE FROM {self.table.terms}")
+        connection.run("DELETE FROM keyword_totals WHERE record = ?", (self.record,))
         self._create(connection)
         number = self.index_rows(connection)
         connection.run("DELETE FROM meta WHERE key = ?", (self._flag,))
@@ -115,21 +135,18 @@ class KeywordIndex:
     def index_rows(self, connection: Connection, ids: Sequence[int] | None = None) -> int:
         """Index the live rows among ``ids``, or all; return how many. Raises ``StoreError``."""
         table = self.table
-        rows = connection.all(
-            f"SELECT id, user_id, agent, {table.session}, {table.name}, content FROM {table.table}"
-            f" WHERE {table.live} AND (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids)))",
+        # In the order of places, since FTS5 writes out what it has gathered whenever a row number is lower.
+        rows = connection.iterate(
+            f"SELECT id, user_id, agent, {table.session} AS session, {table.position} AS place, {table.name}, content"
+            f" FROM {table.table} WHERE {table.live} AND (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids)))"
+            " ORDER BY user_id, agent, session, place, id",
             {"ids": None if ids is None else ids_json(ids)},
         )
-        entries = [
-            Entry(number, index_terms(row_text(name, content)), user, agent, session)
-            for number, user, agent, session, name, content in rows
-        ]
-        self._insert(connection, entries)
-        connection.many(
-            f"UPDATE {table.table} SET term_count = ? WHERE id = ? AND term_count <> ?",
-            [(len(entry.terms), entry.id, len(entry.terms)) for entry in entries],
-        )
-        return len(entries)
+        number = 0
+        while batch := list(islice(rows, INDEXED_AT_ONCE)):
+            self._insert(connection, list(_entries(batch)))
+            number += len(batch)
+        return number
 
     def index_new(self, connection: Connection, ids: Sequence[int]) -> None:
         """Index rows that were written without it. A failure marks the index and leaves the rows."""
@@ -158,29 +175,86 @@ class KeywordIndex:
             except StoreError as error:
                 reason = str(error)
                 log.warning("keyword index of %s cannot be searched: %s", self.table.table, error)
-        return self._scan(connection, terms, scope, session, limit, reason)
+        return scan(connection, self.table, terms, scope=scope, session=session, limit=limit, reason=reason)
+
+    def around(
+        self, connection: Connection, ids: Sequence[int], *, scope: Scope, radius: int, terms: Sequence[str]
+    ) -> Placements:
+        """Return the rows of the scope's owner within ``radius`` places of the given ones, in order of id."""
+        if self.out_of_step(connection) is not None:
+            return scan_around(connection, ids, scope=scope, radius=radius, terms=terms)
+        run = find_run(connection, self.table, scope, None)
+        given = [] if run is None else connection.all(
+            f"SELECT place FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held ON held.id = given.value"
+            " WHERE +held.place BETWEEN ? AND ? ORDER BY held.place",
+            (ids_json(ids), run.low, run.high),
+        )  # fmt: skip
+        rows = connection.all(
+            f"SELECT {_READ} FROM json_each(?) AS range CROSS JOIN {self.table.terms} AS held"
+            " WHERE place BETWEEN range.value ->> 0 AND range.value ->> 1 ORDER BY held.id",
+            (json.dumps(_ranges([place for (place,) in given], radius)),),
+        )
+        places, found, lengths, frequencies = _columns(rows, terms)
+        return Placements(
+            ids=found,
+            sessions=places >> POSITION_BITS,
+            positions=places % POSITIONS,
+            lengths=lengths,
+            frequencies=frequencies,
+        )
+
+    def _forget_statistics(self, connection: Connection) -> None:
+        """Delete what ``ANALYZE`` noted about the terms: of an almost empty table it makes scans instead of look-ups."""
+        if connection.value(
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"
+        ) and connection.run("DELETE FROM sqlite_stat1 WHERE tbl = ?", (self.table.terms,)):
+            connection.run("ANALYZE sqlite_schema")  # reads anew what is left
 
     def _create(self, connection: Connection) -> None:
         name = self.table.keywords
         connection.run(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5"
-            "(text, scope, content = '', contentless_delete = 1, tokenize = 'ascii')"
+            "(text, content = '', contentless_delete = 1, tokenize = 'ascii', detail = none)"
         )
         connection.run(f"INSERT INTO {name}({name}, rank) VALUES ('secure-delete', 1)")
-        connection.run(f"CREATE VIRTUAL TABLE IF NOT EXISTS {name}_terms USING fts5vocab({name}, col)")
 
     def _insert(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        table = self.table
+        keywords: list[Row] = []
+        rows: list[Row] = []
+        for place, entry in self._placed(connection, entries):
+            packed = pack(entry.terms)
+            keywords.append((place, " ".join(entry.terms)))
+            rows.append((place, entry.id, packed.length, packed.hashes, packed.counts))
         connection.many(
-            f"INSERT INTO {self.table.keywords}(rowid, text, scope) VALUES (?, ?, ?)",
-            [
-                (
-                    entry.id,
-                    " ".join(entry.terms),
-                    f"{_owner(entry.user, entry.agent)} {_session(entry.user, entry.agent, entry.session)}",
-                )
-                for entry in entries
-            ],
+            f"INSERT INTO {table.terms}(place, id, length, hashes, counts) VALUES (?, ?, ?, ?, ?)", rows
         )
+        connection.many(f"INSERT INTO {table.keywords}(rowid, text) VALUES (?, ?)", keywords)
+        add_totals(connection, table, _by_session((place, 1, length) for place, _, length, *_ in rows))
+
+    def _placed(self, connection: Connection, entries: Sequence[Entry]) -> list[tuple[int, Entry]]:
+        """Return the entries with their places, in the order of these. Raises ``StoreError`` for a full session."""
+        placed = []
+        sessions: dict[tuple[str, str, str], int] = {}
+        last: dict[int, int] = {}
+        for entry in entries:
+            key = (entry.user, entry.agent, entry.session)
+            if key not in sessions:
+                sessions[key] = session_number(connection, *key)
+            number = sessions[key]
+            position = entry.position
+            if not position:
+                if number not in last:
+                    end = connection.value(
+                        f"SELECT max(place) FROM {self.table.terms} WHERE place BETWEEN ? AND ?",
+                        (number * POSITIONS, (number + 1) * POSITIONS - 1),
+                    )
+                    last[number] = (end or 0) % POSITIONS
+                position = last[number] = last[number] + 1
+            if position >= POSITIONS:
+                raise StoreError(f"session {entry.session!r} has more than {POSITIONS - 1} rows")
+            placed.append(((number << POSITION_BITS) | position, entry))
+        return sorted(placed, key=lambda pair: pair[0])
 
     def _mark(self, connection: Connection, error: StoreError) -> None:
         reason = f"the keyword index of {self.table.table} is out of step: {error}"
@@ -190,147 +264,68 @@ class KeywordIndex:
     def _search(
         self, connection: Connection, terms: Sequence[str], scope: Scope, session: str | None, limit: int
     ) -> KeywordResult:
+        run = find_run(connection, self.table, scope, session)
+        if run is None:
+            return KeywordResult(document_frequencies=(0,) * len(terms))
         usable = [
             index for index, term in enumerate(terms[:MAX_TERMS]) if term and not _SEPARATOR.search(term)
         ]
-        documents, total = self._figures(connection)
-        matches: list[KeywordMatch] = []
-        token = (
-            _owner(scope.user, scope.agent) if session is None else _session(scope.user, scope.agent, session)
+        asked = [terms[index] for index in usable]
+        found = CandidateFinder(connection, self.table, run).find(
+            [f'"{term}"' for term in asked], limit=limit
         )
-        if usable and limit:
-            words = " OR ".join(f'"{terms[index]}"' for index in usable)
-            table = self.table
-            # Sorted by FTS5's own "rank", the frequencies are worked out for the rows within the limit only. A
-            # row's place is looked up in a query of its own, which goes by primary key whatever the planner's
-            # statistics say: those that ANALYZE left in an almost empty store turned a join into a scan per row.
-            place = (
-                f"SELECT json_array({table.session}, {table.position}, term_count) FROM {table.table}"
-                f" WHERE id = found.id AND user_id = ? AND agent = ? AND (? IS NULL OR {table.session} = ?)"
-            )
-            rows = connection.all(
-                f"WITH found AS MATERIALIZED (SELECT rowid AS id, orca_frequencies({table.keywords}) AS frequencies,"
-                f" rank AS score FROM {table.keywords}"
-                f" WHERE {table.keywords} MATCH ? AND rank MATCH 'bm25(1.0, 0.0)' ORDER BY rank LIMIT ?),"
-                f" placed AS MATERIALIZED (SELECT id, score, frequencies, ({place}) AS place FROM found)"
-                " SELECT id, place, frequencies FROM placed WHERE place IS NOT NULL ORDER BY score, id",
-                (
-                    f'scope:"{token}" AND text:({words})',
-                    sql_limit(limit),
-                    scope.user,
-                    scope.agent,
-                    session,
-                    session,
-                ),
-            )
-            matches = [_match(row, usable, len(terms)) for row in rows]
-        return KeywordResult(
-            matches=tuple(matches),
-            document_frequencies=self._document_frequencies(connection, terms),
-            documents=documents,
-            average_length=total / documents if documents else 0.0,
-            scope_documents=self._scope_documents(connection, token) if len(matches) < limit else 0,
-        )
-
-    def _figures(self, connection: Connection) -> tuple[int, int]:
-        """Return the index's numbers of rows and of terms, which FTS5 tells beside any row it finds."""
-        table = self.table
-        newest = connection.one(
-            f"SELECT user_id, agent FROM {table.table} WHERE {table.live} ORDER BY id DESC LIMIT 1"
-        )
-        if newest is None:
-            return 0, 0
-        text = connection.value(
-            f"SELECT orca_totals({table.keywords}) FROM {table.keywords} WHERE {table.keywords} MATCH ? LIMIT 1",
-            (f'scope:"{_owner(*newest)}"',),
-        )
-        if text is None:
-            raise StoreError(f"the keyword index of {table.table} lacks its newest row")
-        rows, terms = text.split(",")
-        return int(rows), int(terms)
-
-    def _scope_documents(self, connection: Connection, token: str) -> int:
-        found = connection.value(
-            f"SELECT doc FROM {self.table.keywords}_terms WHERE col = 'scope' AND term = ?", (token,)
-        )
-        return int(found or 0)
-
-    def _document_frequencies(self, connection: Connection, terms: Sequence[str]) -> tuple[int, ...]:
-        found: dict[str, int] = dict(
-            connection.all(
-                f"SELECT term, doc FROM {self.table.keywords}_terms"
-                " WHERE col = 'text' AND term IN (SELECT value FROM json_each(?))",
-                (_texts_json(terms),),
-            )
-        )
-        return tuple(found.get(term, 0) for term in terms)
-
-    def _scan(
-        self,
-        connection: Connection,
-        terms: Sequence[str],
-        scope: Scope,
-        session: str | None,
-        limit: int,
-        reason: str,
-    ) -> KeywordResult:
-        """Search the newest rows of the scope without the index."""
-        table = self.table
         rows = connection.all(
-            f"SELECT id, {table.session}, {table.position}, {table.name}, content FROM {table.table}"
-            f" WHERE user_id = ? AND agent = ? AND (? IS NULL OR {table.session} = ?) AND {table.live}"
-            " ORDER BY id DESC LIMIT ?",
-            (scope.user, scope.agent, session, session, SCAN_ROWS),
+            f"SELECT {_READ} FROM json_each(?) AS found CROSS JOIN {self.table.terms} AS held ON place = found.value",
+            (json.dumps(found.best(LOOKED_AT * limit).tolist()),),
         )
-        documents = [
-            (number, where, position, index_terms(row_text(name, content)))
-            for number, where, position, name, content in rows
-        ]
-        matches = []
-        for number, where, position, words in documents:
-            counts = Counter(words)
-            frequencies = tuple(counts[term] for term in terms)
-            if any(frequencies):
-                matches.append(
-                    KeywordMatch(
-                        id=number,
-                        session=where,
-                        position=position,
-                        length=len(words),
-                        frequencies=frequencies,
-                    )
-                )
-        spread = tuple(sum(match.frequencies[index] > 0 for match in matches) for index in range(len(terms)))
-        average = sum(len(words) for *_, words in documents) / len(documents) if documents else 0.0
-        matches.sort(key=lambda match: (-bm25(match, spread, len(documents), average), match.id))
+        _, ids, lengths, counted = _columns(rows, asked)
+        spread = np.zeros(len(terms))
+        spread[usable] = found.spread
+        frequencies = np.zeros((len(rows), len(terms)), dtype=np.int64)
+        frequencies[:, usable] = counted
+        average = run.terms / run.documents if run.documents else 0.0
+        scores = bm25(frequencies, lengths, spread=spread, documents=run.documents, average=average)
         return KeywordResult(
-            matches=tuple(matches[:limit]),
-            document_frequencies=spread,
-            documents=len(documents),
+            matches=best_matches(ids, lengths, frequencies, scores, limit=limit),
+            document_frequencies=tuple(np.rint(spread).astype(int).tolist()),
+            documents=run.documents,
             average_length=average,
-            scope_documents=len(documents) if len(matches) <= limit else 0,
-            degraded=f"{reason}; the newest {SCAN_ROWS} rows were scanned instead",
         )
 
 
-def _owner(user: str, agent: str) -> str:
-    return "o" + scope_digest(user, agent).hex()
+def _entries(rows: Iterable[Row]) -> Iterator[Entry]:
+    for number, user, agent, session, position, name, content in rows:
+        yield Entry(number, index_terms(row_text(name, content)), user, agent, session, position)
 
 
-def _session(user: str, agent: str, session: str) -> str:
-    return "s" + scope_digest(user, agent, session).hex()
+def _columns(
+    rows: Sequence[Row], terms: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return places, ids and lengths ``int64 [n]`` and the terms' frequencies ``int64 [n, terms]`` of rows."""
+    places, ids, lengths, hashes, counts = zip(*rows, strict=True) if rows else ((),) * 5
+    numbers = [np.array(column, dtype=np.int64) for column in (places, ids, lengths)]
+    return numbers[0], numbers[1], numbers[2], unpack(hashes, counts, terms)
 
 
-def _match(row: tuple[int, str, str], usable: Sequence[int], width: int) -> KeywordMatch:
-    number, place, text = row
-    session, position, length = json.loads(place)
-    frequencies = [0] * width
-    for index, count in zip(usable, text.split(","), strict=True):
-        frequencies[index] = int(count)
-    return KeywordMatch(
-        id=number, session=session, position=position, length=length, frequencies=tuple(frequencies)
-    )
+def _by_session(rows: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return ``(session's number, rows, terms)`` from the same of places, added up."""
+    totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+    for place, documents, terms in rows:
+        total = totals[place >> POSITION_BITS]
+        total[0] += documents
+        total[1] += terms
+    return [(number, documents, terms) for number, (documents, terms) in totals.items()]
 
 
-def _texts_json(texts: Sequence[str]) -> str:
-    return to_json(list(texts), where="terms")
+def _ranges(places: Sequence[int], radius: int) -> list[tuple[int, int]]:
+    """Return the ranges within ``radius`` of sorted places and within their sessions, without overlaps."""
+    reach = min(radius, POSITIONS)
+    ranges: list[tuple[int, int]] = []
+    for place in places:
+        first = place & -POSITIONS
+        low, high = max(place - reach, first), min(place + reach, first + POSITIONS - 1)
+        if ranges and low <= ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], high)
+        else:
+            ranges.append((low, high))
+    return ranges

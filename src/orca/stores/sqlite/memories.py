@@ -27,8 +27,8 @@ _COLUMNS = (
 )
 MEMORY_COLUMNS = f"id, has_embedding, {_COLUMNS}"
 _INSERT = (
-    f"INSERT INTO long_term_memories({_COLUMNS}, term_count)"
-    f" VALUES ({', '.join('?' * (len(_COLUMNS.split(',')) + 1))}) RETURNING id"
+    f"INSERT INTO long_term_memories({_COLUMNS})"
+    f" VALUES ({', '.join('?' * len(_COLUMNS.split(',')))}) RETURNING id"
 )
 _OWNED = "user_id = :user AND agent = :agent"
 _VALID = (
@@ -255,7 +255,7 @@ class SQLiteMemories:
             root_id=root_id,
         )
         terms = index_terms(row_text(None, stored.content))
-        number = int(connection.value(_INSERT, (*_row(stored), len(terms))))
+        number = int(connection.value(_INSERT, _row(stored)))
         if root_id is None:
             connection.run("UPDATE long_term_memories SET root_id = id WHERE id = ?", (number,))
         stored = replace(stored, id=number, root_id=root_id or number)

@@ -28,7 +28,7 @@ from orca.text.analysis import index_terms
 from orca.text.jsonable import to_json
 from orca.text.parts import indexed_text, is_embeddable, plain_text
 from orca.text.times import from_text, to_text
-from orca.types import ROLES, Job, KeywordResult, Message, MessageType, Placement, Scope
+from orca.types import ROLES, Job, KeywordResult, Message, MessageType, Placements, Scope
 
 MESSAGE_TYPES: tuple[str, ...] = get_args(MessageType)
 
@@ -38,7 +38,7 @@ MESSAGE_COLUMNS = (
 )
 _WRITE = (
     "id, user_id, session_id, agent, role, content, raw_content, name, tool_calls, tool_call_id, msg_type,"
-    " token_count, timestamp, metadata, origin, reasoning, position, dedupe_key, embeddable, term_count, content_hash"
+    " token_count, timestamp, metadata, origin, reasoning, position, dedupe_key, embeddable, content_hash"
 )
 _INSERT = f"INSERT INTO main_messages({_WRITE}) VALUES ({', '.join('?' * len(_WRITE.split(',')))})"
 IN_SESSION = "user_id = :user AND session_id = :session AND agent = :agent"
@@ -148,31 +148,14 @@ class SQLiteMessages:
                 limit=limit,
             )
 
-    def neighbours(self, message_ids: Sequence[int], *, scope: Scope, radius: int) -> list[Placement]:
+    def neighbours(
+        self, message_ids: Sequence[int], *, scope: Scope, radius: int, terms: Sequence[str] = ()
+    ) -> Placements:
         """Return the place of every message within ``radius`` positions of the given ones, themselves included."""
-        with self._database.read() as connection:
-            rows = connection.all(
-                # Each given row is looked up in a query of its own, by primary key whatever the planner's statistics.
-                "WITH given AS MATERIALIZED (SELECT"
-                " (SELECT position FROM main_messages WHERE id = value) AS position, (SELECT session_id"
-                " FROM main_messages WHERE id = value AND user_id = :user AND agent = :agent) AS session_id"
-                " FROM json_each(:ids))"
-                " SELECT DISTINCT near.id, near.session_id, near.position, near.term_count"
-                " FROM given CROSS JOIN main_messages AS near ON near.user_id = :user"
-                " AND near.session_id = given.session_id AND near.agent = :agent"
-                " AND near.position BETWEEN given.position - :radius AND given.position + :radius"
-                " ORDER BY near.id",
-                {
-                    "ids": ids_json(message_ids),
-                    "radius": sql_limit(radius),
-                    "user": checked(scope).user,
-                    "agent": scope.agent,
-                },
-            )
-        return [
-            Placement(id=number, session=session, position=position, length=length)
-            for number, session, position, length in rows
-        ]
+        checked(scope)
+        sql_limit(radius)
+        with self._database.snapshot() as connection:
+            return self._index.around(connection, message_ids, scope=scope, radius=radius, terms=terms)
 
     def delete(self, message_ids: Sequence[int], *, scope: Scope) -> int:
         """Delete messages with all that is derived from them; return how many rows of messages went."""
@@ -205,8 +188,8 @@ class SQLiteMessages:
             number = message.id or 0
             terms = index_terms(indexed_text(message))
             embeddable = is_embeddable(message)
-            rows.append(_row(message, embeddable=embeddable, terms=len(terms)))
-            entries.append(Entry(number, terms, scope.user, scope.agent, scope.session))
+            rows.append(_row(message, embeddable=embeddable))
+            entries.append(Entry(number, terms, scope.user, scope.agent, scope.session, message.position))
             if embeddable:
                 jobs.append(
                     Job(
@@ -270,7 +253,7 @@ def _values(scope: Scope) -> dict[str, str | int | None]:
     return {"user": scope.user, "session": scope.session, "agent": scope.agent}
 
 
-def _row(message: Message, *, embeddable: bool, terms: int) -> Row:
+def _row(message: Message, *, embeddable: bool) -> Row:
     content, raw = content_columns(message.content)
     calls = calls_column(message.tool_calls)
     name = optional_text(message.name)
@@ -295,7 +278,6 @@ def _row(message: Message, *, embeddable: bool, terms: int) -> Row:
         message.position,
         message.dedupe_key,
         embeddable,
-        terms,
         content_hash(message.role, name, raw if raw is not None else content, calls, call_id),
     )
 

@@ -42,6 +42,11 @@ class RecordTable:
         """Return the keyword table."""
         return f"fts_{self.table}"
 
+    @property
+    def terms(self) -> str:
+        """Return the table of the rows' terms."""
+        return f"terms_{self.table}"
+
     def vectors(self, space_id: int) -> str:
         """Return the vector table of an embedding space; the first space's has the plain name of the design."""
         return f"vec_{self.table}" if space_id == 1 else f"vec_{self.table}_{space_id}"

@@ -49,9 +49,7 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     origin TEXT NOT NULL DEFAULT 'assistant',
     method TEXT NOT NULL DEFAULT 'extractive',
     consolidated BOOLEAN NOT NULL DEFAULT FALSE,
-    has_embedding BOOLEAN NOT NULL DEFAULT FALSE,
-    term_count INTEGER NOT NULL DEFAULT 0
-);
+    has_embedding BOOLEAN NOT NULL DEFAULT FALSE);
 CREATE INDEX IF NOT EXISTS idx_stm_session ON short_term_memories(session_id, updated_at DESC);
 CREATE INDEX IF NOT EXISTS idx_stm_scope ON short_term_memories(user_id, session_id, agent, id);
 CREATE INDEX IF NOT EXISTS idx_stm_unembedded ON short_term_memories(id) WHERE NOT has_embedding;
@@ -76,7 +74,6 @@ CREATE TABLE IF NOT EXISTS main_messages (
     origin TEXT,
     reasoning TEXT,
     embeddable BOOLEAN NOT NULL DEFAULT FALSE,
-    term_count INTEGER NOT NULL DEFAULT 0,
     summary_id INTEGER REFERENCES short_term_memories(id) ON DELETE SET NULL,
     content_hash TEXT,
     dedupe_key TEXT
@@ -114,7 +111,6 @@ CREATE TABLE IF NOT EXISTS long_term_memories (
     valid_to DATETIME,
     updated_at DATETIME,
     has_embedding BOOLEAN NOT NULL DEFAULT FALSE,
-    term_count INTEGER NOT NULL DEFAULT 0,
     metadata JSON
 );
 CREATE INDEX IF NOT EXISTS idx_ltm_type ON long_term_memories(memory_type, confidence DESC);
@@ -332,3 +328,50 @@ WHEN NEW.last_error IS NOT OLD.last_error BEGIN
         ('reasons', NEW.user_id, NEW.kind || ':' || coalesce(NEW.last_error, ''), 1)
         ON CONFLICT DO UPDATE SET rows = rows + 1, changes = changes + 1;
 END;
+
+-- The keyword index keeps the terms of each row beside FTS5, and gives each conversation a run of places of its own.
+CREATE TABLE IF NOT EXISTS keyword_owners (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    last_session INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (user_id, agent)
+);
+
+CREATE TABLE IF NOT EXISTS keyword_sessions (
+    number INTEGER PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    UNIQUE (user_id, agent, session_id)
+);
+
+CREATE TABLE IF NOT EXISTS keyword_totals (
+    record TEXT NOT NULL CHECK(record IN ('message', 'summary', 'memory')),
+    number INTEGER NOT NULL, -- of a session, or of an owner for all of theirs
+    documents INTEGER NOT NULL,
+    terms INTEGER NOT NULL,
+    PRIMARY KEY (record, number)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS terms_main_messages (
+    place INTEGER PRIMARY KEY, -- the run of the session, and the position in it
+    id INTEGER NOT NULL UNIQUE,
+    length INTEGER NOT NULL,
+    hashes BLOB NOT NULL,
+    counts BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS terms_short_term_memories (
+    place INTEGER PRIMARY KEY,
+    id INTEGER NOT NULL UNIQUE,
+    length INTEGER NOT NULL,
+    hashes BLOB NOT NULL,
+    counts BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS terms_long_term_memories (
+    place INTEGER PRIMARY KEY,
+    id INTEGER NOT NULL UNIQUE,
+    length INTEGER NOT NULL,
+    hashes BLOB NOT NULL,
+    counts BLOB NOT NULL
+);

@@ -10,6 +10,7 @@ from orca.stores.sqlite import tallies
 from orca.stores.sqlite.cascade import column, delete_memories, delete_messages, delete_rows, delete_runs
 from orca.stores.sqlite.columns import optional_text
 from orca.stores.sqlite.connection import Connection, Database, Row
+from orca.stores.sqlite.places import forget_scopes
 from orca.stores.sqlite.records import TABLES, checked, checked_id, ids_json, sql_limit
 from orca.text.times import from_text
 from orca.types import Scope, Session
@@ -107,6 +108,7 @@ class SQLiteSessions:
             connection.run(f"DELETE FROM jobs WHERE {_IN_SESSION} AND record <> 'memory'", values)
             connection.run(f"DELETE FROM session_positions WHERE {_IN_SESSION}", values)
             connection.run("DELETE FROM sessions WHERE user_id = :user AND id = :session", values)
+            forget_scopes(connection, user=scope.user, session=scope.session)
             return _difference(before, tallies.counts(connection, scope.user))
 
     def delete_user(self, *, user: str) -> Mapping[str, int]:
@@ -122,6 +124,7 @@ class SQLiteSessions:
                 delete_rows(connection, record, rows)
             for name in ("jobs", "session_positions", "sessions"):
                 connection.run(f"DELETE FROM {name} WHERE user_id = :user", values)
+            forget_scopes(connection, user=user)
             after = tallies.counts(connection, user)
             tallies.forget(connection, user)
             return _difference(before, after)

@@ -54,9 +54,9 @@ class SQLiteSummaries:
             )
             terms = index_terms(row_text(None, prepared.content))
             if existing:
-                stored = self._replace(connection, existing, prepared, terms=len(terms))
+                stored = self._replace(connection, existing, prepared)
             else:
-                stored = self._insert(connection, prepared, terms=len(terms))
+                stored = self._insert(connection, prepared)
             number = stored.id or 0
             connection.run(
                 f"UPDATE main_messages SET summary_id = :summary WHERE {BY_ID} AND +session_id = :session",
@@ -118,13 +118,13 @@ class SQLiteSummaries:
             )
             return delete_rows(connection, "summary", surplus)
 
-    def _insert(self, connection: Connection, summary: Summary, *, terms: int) -> Summary:
+    def _insert(self, connection: Connection, summary: Summary) -> Summary:
         created = summary.created_at or self._clock.now()
         updated = summary.updated_at or created
         number = connection.value(
             "INSERT INTO short_term_memories(user_id, session_id, agent, content, source_message_ids, source_count,"
-            " confidence, origin, method, consolidated, created_at, updated_at, term_count)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            " confidence, origin, method, consolidated, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
             (
                 summary.user,
                 summary.session,
@@ -138,14 +138,11 @@ class SQLiteSummaries:
                 summary.consolidated,
                 to_text(created),
                 to_text(updated),
-                terms,
             ),
         )
         return replace(summary, id=int(number), created_at=created, updated_at=updated)
 
-    def _replace(
-        self, connection: Connection, existing: Sequence[int], summary: Summary, *, terms: int
-    ) -> Summary:
+    def _replace(self, connection: Connection, existing: Sequence[int], summary: Summary) -> Summary:
         """Write over the first existing summary and delete the others, whose turns it now covers."""
         number = existing[0]
         delete_rows(connection, "summary", existing[1:])
@@ -155,7 +152,7 @@ class SQLiteSummaries:
         updated = self._clock.now()
         created = connection.value(
             "UPDATE short_term_memories SET content = ?, source_message_ids = ?, source_count = ?, confidence = ?,"
-            " origin = ?, method = ?, consolidated = ?, has_embedding = FALSE, updated_at = ?, term_count = ?"
+            " origin = ?, method = ?, consolidated = ?, has_embedding = FALSE, updated_at = ?"
             " WHERE id = ? RETURNING created_at",
             (
                 summary.content,
@@ -166,7 +163,6 @@ class SQLiteSummaries:
                 summary.method,
                 summary.consolidated,
                 to_text(updated),
-                terms,
                 number,
             ),
         )

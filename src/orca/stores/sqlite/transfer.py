@@ -19,7 +19,7 @@ from orca.types import Record
 
 Values = dict[str, Any]
 
-DERIVED = frozenset({"has_embedding", "term_count", "embeddable"})
+DERIVED = frozenset({"has_embedding", "embeddable"})
 """Columns that are worked out again on import."""
 
 

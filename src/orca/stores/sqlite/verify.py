@@ -16,6 +16,18 @@ SHOWN = 3
 """How many findings of one check are named."""
 
 
+_WRONG_TOTALS = (
+    "WITH counted AS (SELECT place >> 22 AS number, count(*) AS documents, sum(length) AS terms FROM {terms} GROUP BY 1),"
+    " wanted AS (SELECT * FROM counted UNION ALL SELECT number >> 22 << 22, sum(documents), sum(terms) FROM counted"
+    " GROUP BY 1) SELECT (SELECT count(*) FROM wanted LEFT JOIN keyword_totals AS total"
+    " ON total.record = '{record}' AND total.number = wanted.number"
+    " WHERE (total.documents, total.terms) IS NOT (wanted.documents, wanted.terms))"
+    " + (SELECT count(*) FROM keyword_totals WHERE record = '{record}' AND documents > 0"
+    " AND number NOT IN (SELECT number FROM wanted))"
+)
+"""Counts the totals, by session and by owner, that are not those of the terms beside the index."""
+
+
 def verify(database: Database, *, vectors_available: bool) -> Sequence[Check]:
     """Return every check with its outcome. Looks at one state of the database and changes nothing."""
     checks: list[Check] = []
@@ -51,21 +63,28 @@ def _keywords(connection: Connection, table: RecordTable) -> Check:
     reason = KeywordIndex(table.record).out_of_step(connection)
     if reason is not None:
         return Check(name=name, ok=False, detail=reason)
+    indexed = f"SELECT terms.id FROM {table.terms} AS terms JOIN {table.keywords}_docsize AS held ON held.id = terms.place"
     try:
-        missing, extra = (
+        missing, halves, wrong, rows = (
             int(connection.value(sql))
             for sql in (
-                f"SELECT count(*) FROM {table.table} WHERE {table.live} AND id NOT IN (SELECT id FROM {table.keywords}_docsize)",
-                f"SELECT count(*) FROM {table.keywords}_docsize WHERE id NOT IN (SELECT id FROM {table.table} WHERE {table.live})",
+                f"SELECT count(*) FROM {table.table} WHERE {table.live} AND id NOT IN ({indexed})",
+                # What stands in one half of the index without the other, or without a row.
+                (
+                    f"SELECT (SELECT count(*) FROM {table.keywords}_docsize WHERE id NOT IN (SELECT place FROM {table.terms}))"
+                    f" + (SELECT count(*) FROM {table.terms}"
+                    f" WHERE id NOT IN (SELECT id FROM {table.table} WHERE {table.live}))"
+                ),
+                _WRONG_TOTALS.format(terms=table.terms, record=table.record),
+                f"SELECT count(*) FROM {table.keywords}_docsize",
             )
         )
-        rows = int(connection.value(f"SELECT count(*) FROM {table.keywords}_docsize"))
     except StoreError as error:
         return Check(name=name, ok=False, detail=str(error))
     return Check(
         name=name,
-        ok=not (missing or extra),
-        detail=f"{rows} rows indexed, {missing} missing, {extra} without a row",
+        ok=not (missing or halves or wrong),
+        detail=f"{rows} rows indexed, {missing} missing, {halves} without a row, {wrong} wrong totals",
     )
 
 
