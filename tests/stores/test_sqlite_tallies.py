@@ -104,6 +104,8 @@ def test_an_older_file_is_counted_when_it_is_upgraded(tmp_path: Path) -> None:
                 connection.run(f"DROP TRIGGER {name}")
             connection.run("DROP TABLE tallies; DROP INDEX idx_jobs_due")
             connection.run("UPDATE sessions SET updated_at = '2030' WHERE id = 's2'")  # it was renamed then
+            for table in ("main_messages", "short_term_memories", "long_term_memories"):
+                connection.run(f"ALTER TABLE {table} ADD COLUMN term_count")  # a later migration drops it
             connection.run(f"DELETE FROM schema_migrations WHERE version > {before}")
     with open_store(path) as store:
         assert store.counts() == expected

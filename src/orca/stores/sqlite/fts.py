@@ -190,8 +190,8 @@ class KeywordIndex:
             (ids_json(ids), run.low, run.high),
         )  # fmt: skip
         rows = connection.all(
-            f"SELECT {_READ} FROM json_each(?) AS range CROSS JOIN {self.table.terms} AS held"
-            " WHERE place BETWEEN range.value ->> 0 AND range.value ->> 1 ORDER BY held.id",
+            f"SELECT {_READ} FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held"
+            " WHERE place BETWEEN given.value ->> 0 AND given.value ->> 1 ORDER BY held.id",
             (json.dumps(_ranges([place for (place,) in given], radius)),),
         )
         places, found, lengths, frequencies = _columns(rows, terms)
@@ -275,7 +275,7 @@ class KeywordIndex:
             [f'"{term}"' for term in asked], limit=limit
         )
         rows = connection.all(
-            f"SELECT {_READ} FROM json_each(?) AS found CROSS JOIN {self.table.terms} AS held ON place = found.value",
+            f"SELECT {_READ} FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held ON place = given.value",
             (json.dumps(found.best(LOOKED_AT * limit).tolist()),),
         )
         _, ids, lengths, counted = _columns(rows, asked)
