@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fmt lint type imports cov docs bench clean
+.PHONY: help install demo test fmt lint type imports cov docs bench bench-peers clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Orca needs Python 3.11 or newer; set PYTHON=python3.12, say")'
@@ -48,5 +48,11 @@ docs: $(STAMP) ## check that links, glossary and command reference hold
 bench: $(STAMP) ## measure speed; see benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
+bench-peers: ## measure speed beside other local stores, which are installed into .venv-peers
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --group peers --editable .
+	.venv-peers/bin/python -m benchmarks.peers
+
 clean: ## remove what was built
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
