@@ -67,7 +67,8 @@ def test_beyond_loopback_addresses_and_named_hosts_are_fine_and_other_names_are_
     [
         (None, True),
         ("http://127.0.0.1:8420", True),
-        ("https://127.0.0.1:8420", False),
+        ("https://127.0.0.1:8420", True),  # through a proxy that speaks TLS
+        ("ftp://127.0.0.1:8420", False),
         ("http://127.0.0.1:9999", False),
         ("http://localhost:8420", False),
         ("http://evil.example", False),

@@ -340,3 +340,15 @@ def test_a_store_that_is_away_is_no_fault_of_the_reader(
     answer = api.get(API + "/sessions/trip")
     assert answer.status_code == 503
     assert "secret" not in answer.text
+
+
+@pytest.mark.case(8)
+def test_metadata_comes_back_as_it_is_stored(api: TestClient) -> None:
+    odd = b'{"content": "a\\ud800b", "metadata": {"k\\udfff": ["\\ud800", 1e999, {"deep": null}]}}'
+    made = api.post(API + "/memories", content=odd, headers={"Content-Type": "application/json"})
+    assert made.status_code == 201
+    assert made.json()["content"] == "a\ufffdb"
+    assert made.json()["metadata"] == {"k\ufffd": ["\ufffd", None, {"deep": None}]}
+    nested = b'{"content": "x", "metadata": ' + b'{"a":' * 400 + b"1" + b"}" * 401
+    refused = api.post(API + "/memories", content=nested, headers={"Content-Type": "application/json"})
+    assert refused.status_code == 422

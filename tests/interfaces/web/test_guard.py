@@ -81,6 +81,13 @@ def test_a_write_needs_the_token_of_its_own_session(browser: TestClient, filled:
     assert browser.post(API + "/memories", json=new, headers={"Authorization": "Bearer x"}).status_code == 403
 
 
+def test_a_page_writes_through_a_proxy_that_speaks_tls(filled: MemoryManager) -> None:
+    app = create_app(filled, limits=PLENTY, allowed_hosts=["memory.example"])
+    browser = client(app, Host="memory.example", Origin="https://memory.example")
+    given = csrf(browser)
+    assert browser.post(API + "/memories", json={"content": "likes tea"}, headers=given).status_code == 201
+
+
 def test_with_a_token_nothing_is_shown_without_it(filled: MemoryManager) -> None:
     app = create_app(filled, token=TOKEN, limits=PLENTY)
     stranger = client(app)
@@ -95,6 +102,7 @@ def test_with_a_token_nothing_is_shown_without_it(filled: MemoryManager) -> None
             )
     for wrong in ("Bearer nope", "Bearer ", "Basic b3Blbi1zZXNhbWU="):
         assert stranger.get(API + "/status", headers={"Authorization": wrong}).status_code == 401
+    assert stranger.get("/loginx", follow_redirects=False).headers["location"] == "/login?next=%2Floginx"
     page = stranger.get("/?user=a%2Fb", follow_redirects=False)
     assert (page.status_code, page.headers["location"]) == (303, "/login?next=%2F%3Fuser%3Da%252Fb")
 

@@ -29,6 +29,7 @@ from orca.agent.events import (
 from orca.interfaces.cli.chat_activity import Activity
 from orca.interfaces.cli.chat_markdown import StreamedMarkdown, Trimmed, markdown, one_line
 from orca.interfaces.cli.chat_terminal import QuietKeyboard
+from orca.interfaces.cli.i18n import why
 from orca.interfaces.cli.output import harmless, note
 
 REFRESHES = 8
@@ -84,7 +85,7 @@ class LiveView:
             self._print(self._text.feed(event.text))
         elif isinstance(event, ToolsMissing):
             for reason in event.reasons:
-                self._console.print(Text(f"⚠ {harmless(reason)}", style="yellow"))
+                self._console.print(Text(f"⚠ {harmless(why(reason))}", style="yellow"))
         elif isinstance(event, TurnFinished):
             self._finish(event.result.text)
 
@@ -156,7 +157,7 @@ class PlainView:
             self._write(event.text)
         elif isinstance(event, ToolsMissing):
             for reason in event.reasons:
-                note(harmless(reason))
+                note(harmless(why(reason)))
         elif isinstance(event, TurnFinished):
             text, said = event.result.text, self._said
             if text.strip() != said.strip():

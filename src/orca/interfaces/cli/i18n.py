@@ -6,6 +6,7 @@ from typing import Any
 
 from orca.config import Language
 from orca.interfaces.cli import catalogue_chat, catalogue_help, catalogue_messages
+from orca.interfaces.reasons import in_chinese
 
 CHINESE = {**catalogue_help.CHINESE, **catalogue_messages.CHINESE, **catalogue_chat.CHINESE}
 """Every translation, keyed by the English."""
@@ -31,6 +32,11 @@ def t(text: str, /, **values: Any) -> str:
     """Return ``text`` in the language in use, its ``{names}`` filled in. A text without translation stays English."""
     said = CHINESE.get(text, text) if _Speaker.language == "zh" else text
     return said.format(**values) if values else said
+
+
+def why(reason: str) -> str:
+    """Return a reason that the memory gives, in the language in use."""
+    return in_chinese(reason) if _Speaker.language == "zh" else reason
 
 
 def usage_error(text: str) -> str:

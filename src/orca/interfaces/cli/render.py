@@ -24,7 +24,7 @@ from rich.text import Text
 
 from orca.health import ImportReport, Report, Status
 from orca.interfaces.cli.help import wrap
-from orca.interfaces.cli.i18n import t
+from orca.interfaces.cli.i18n import t, why
 from orca.interfaces.cli.output import harmless
 from orca.text.parts import plain_text
 from orca.types import (
@@ -85,7 +85,7 @@ def warn_degraded(reason: str | None) -> None:
     """Say on standard error why something was missing."""
     if reason:
         Console(file=sys.stderr, highlight=False).print(
-            Text(harmless(t("degraded: {reason}", reason=reason)), style="yellow")
+            Text(harmless(t("degraded: {reason}", reason=why(reason))), style="yellow")
         )
 
 
@@ -167,7 +167,7 @@ def _ledger_row(items: list[ContextItem]) -> list[str]:
     ids = "" if first.id is None else str(first.id) if len(items) == 1 else f"{first.id} … {last.id}"
     score = "" if first.score is None else f"{first.score:.2f}"
     tokens = str(sum(item.tokens for item in items))
-    return [t(first.tier), ids, tokens, score, "✓" if first.included else "–", first.reason]
+    return [t(first.tier), ids, tokens, score, "✓" if first.included else "–", why(first.reason)]
 
 
 def token_bar(built: Context) -> None:
@@ -277,18 +277,18 @@ def status(found: Status) -> None:
         counts(f"{space.key} ({space.dimensions}, {mark})", space.vectors)
     for entry in found.backlog:
         line(
-            t("waiting: {n} × {kind}: {reason}", n=entry.count, kind=entry.kind, reason=entry.reason),
+            t("waiting: {n} × {kind}: {reason}", n=entry.count, kind=entry.kind, reason=why(entry.reason)),
             "yellow",
         )
     for reason in found.degraded:
-        line(t("degraded: {reason}", reason=reason), "yellow")
+        line(t("degraded: {reason}", reason=why(reason)), "yellow")
     if not found.degraded and not found.backlog:
         line(t("everything works, nothing waits"), "green")
 
 
 def report(found: Report) -> None:
     """Print what was verified."""
-    rows = [["✓" if check.ok else "✗", check.name, check.detail] for check in found.checks]
+    rows = [["✓" if check.ok else "✗", why(check.name), why(check.detail)] for check in found.checks]
     table(None, [t("ok"), t("check"), t("figures")], rows)
     line(
         t("all checks hold") if found.ok else t("something is wrong; try: orca reindex"),

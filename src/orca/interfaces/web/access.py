@@ -86,11 +86,16 @@ class Access:
         return address.is_loopback or not self.loopback
 
     def same_origin(self, origin: str | None, *, host: str, scheme: str) -> bool:
-        """Whether a request's ``Origin`` is this server, or absent, as from programs that are no browsers."""
+        """Whether a request's ``Origin`` is this server, or absent, as from programs that are no browsers.
+
+        Behind a proxy that speaks TLS a page's origin is https, and the request that arrives here is not.
+        """
         if origin is None:
             return True
         parts = urlsplit(origin) if "\\" not in origin else None
-        return parts is not None and (parts.scheme, parts.netloc.lower()) == (scheme, host.lower())
+        return (
+            parts is not None and parts.scheme in (scheme, "https") and parts.netloc.lower() == host.lower()
+        )
 
     def right_token(self, given: str) -> bool:
         """Whether ``given`` is the access token; takes the same time wherever it differs."""

@@ -96,6 +96,11 @@ def stored_bytes(location: str) -> int | None:
     return main + (log.stat().st_size if log.exists() else 0)
 
 
+def space_name(key: str) -> str:
+    """Return an embedding space's key as something to read: provider, model and dimensions, prefixes where there are."""
+    return " · ".join(part for part in key.split("|") if part)
+
+
 def percent(part: float, whole: float) -> str:
     """Return a share as a length for SVG."""
     return f"{100 * part / whole:.3f}%" if whole else "0%"
@@ -109,6 +114,7 @@ FILTERS = {
     "pretty_json": pretty_json,
     "words": words,
     "preview": preview,
+    "space_name": space_name,
 }
 
 GLOBALS = {"between": between, "is_long": is_long, "percent": percent}

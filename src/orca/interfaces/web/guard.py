@@ -23,7 +23,8 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 CSRF_FIELD = "csrf_token"
 CSRF_HEADER = "X-CSRF-Token"
 CSRF_PATH = "/api/v1/csrf"
-OPEN_PATHS = ("/login", "/static/")
+LOGIN_PATH = "/login"
+STATIC_PATHS = "/static/"
 """What somebody may see who has not signed in yet: the page to do it on, and what it looks like."""
 
 HEADERS = {
@@ -118,10 +119,10 @@ class Guard:
         visitor = self._access.visitor(cookie=cookie, authorization=authorization)
         if authorization is not None and not visitor.bearer and self._access.needs_token:
             self._wrong_tokens.take(client)
-        if scope["path"] == "/login" and scope["method"] == "POST":
+        if scope["path"] == LOGIN_PATH and scope["method"] == "POST":
             self._check_rate(self._wrong_tokens, client)
             self._wrong_tokens.take(client)
-        if not visitor.trusted and not scope["path"].startswith(OPEN_PATHS):
+        if not visitor.trusted and not _is_open(scope["path"]):
             raise Refusal(401, "sign in, or send the access token", {"WWW-Authenticate": "Bearer"})
         return visitor
 
@@ -227,6 +228,10 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return replay
+
+
+def _is_open(path: str) -> bool:
+    return path == LOGIN_PATH or path.startswith(STATIC_PATHS)
 
 
 def _wants_page(scope: Scope) -> bool:

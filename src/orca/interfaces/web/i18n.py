@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from orca.config import Language
+from orca.interfaces.reasons import in_chinese
 from orca.interfaces.web.catalogue import CHINESE
 
 LANGUAGE_COOKIE = "orca_lang"
@@ -41,6 +42,11 @@ def accepted_language(header: str) -> Language | None:
         if quality < 0 and primary in ("zh", "en"):
             return "zh" if primary == "zh" else "en"
     return None
+
+
+def reasons(language: Language) -> Callable[[str], str]:
+    """Return a function that says in one language why something is as it is; the memory says it in English."""
+    return in_chinese if language == "zh" else str
 
 
 def translator(language: Language) -> Translate:

@@ -12,9 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from orca.config import Language
 from orca.interfaces.web.formatting import FILTERS, GLOBALS
 from orca.interfaces.web.guard import CSRF_FIELD, cookie_attributes
-from orca.interfaces.web.i18n import LANGUAGE_COOKIE, LANGUAGES, Translate, language_of, translator
+from orca.interfaces.web.i18n import LANGUAGE_COOKIE, LANGUAGES, Translate, language_of, reasons, translator
 from orca.interfaces.web.keys import session_key
 from orca.interfaces.web.labels import label_of
 from orca.interfaces.web.notices import notice_of
@@ -55,8 +56,7 @@ def _environment() -> Environment:
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a page. Every template has ``t``, ``lang``, ``user``, ``link``, ``csrf_token`` and the like."""
-    state = state_of(request)
-    language = language_of(request, "zh" if state.settings.cli.language == "zh" else "en")
+    language = spoken(request)
     visitor = visitor_of(request)
     user = request.query_params.get("user") or "default"
     theme = theme_of(request)
@@ -65,6 +65,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     text = _ENVIRONMENT.get_template(template).render(
         t=t,
         **_helpers(request, t, user),
+        why=reasons(language),
         theme=theme,
         themes=THEMES,
         notice=notice_of(request, t),
@@ -87,6 +88,11 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
             attributes = cookie_attributes(request.url.scheme, seconds=LANGUAGE_SECONDS)
             response.headers.append("Set-Cookie", f"{name}={chosen}{attributes}")
     return response
+
+
+def spoken(request: Request) -> Language:
+    """Return the language to answer a request in."""
+    return language_of(request, "zh" if state_of(request).settings.cli.language == "zh" else "en")
 
 
 def _helpers(request: Request, t: Translate, user: str) -> dict[str, Callable[..., str]]:
@@ -112,12 +118,7 @@ def _helpers(request: Request, t: Translate, user: str) -> dict[str, Callable[..
         """Return ``one`` or ``more`` with the number in it."""
         return t(one if count == 1 else more, count=f"{count:,}")
 
-    def why(reason: str) -> str:
-        """Return a ledger's reason: words, and often figures behind a colon."""
-        head, colon, figures = reason.partition(": ")
-        return t(head) + colon + t(figures)
-
-    return {"link": link, "here": here, "say": say, "many": many, "why": why}
+    return {"link": link, "here": here, "say": say, "many": many}
 
 
 def theme_of(request: Request) -> str:

@@ -150,7 +150,9 @@ def test_the_lab_shows_lanes_order_prompt_and_what_was_left_out(visit: Visit, sa
     page.get_by_role("button", name="Compare two settings").click()
     page.locator('select[name="lanes_b"]').select_option("keyword")
     page.get_by_role("button", name="Recall and compare").click()
-    assert page.locator(".trial").count() == 2
+    left, right = (trial.bounding_box() or {} for trial in page.locator(".trial").all())
+    assert left["y"] == right["y"], "side by side"
+    assert left["x"] + left["width"] <= right["x"]
     assert "the dense lane is turned off" in page.locator(".trial").nth(1).inner_text()
 
 

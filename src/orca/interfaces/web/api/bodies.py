@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from orca.text.jsonable import jsonable
 from orca.text.normalize import clean
 from orca.types import MemoryKind
 
@@ -23,6 +24,11 @@ def _in_utc(value: datetime) -> datetime:
         return value.astimezone(UTC)
     except OverflowError as error:
         raise ValueError("is no time between the years 1 and 9999 in UTC") from error
+
+
+def _stored(value: object) -> object:
+    """Return metadata as it would be stored: half a surrogate pair could not be sent back."""
+    return jsonable(value, where="metadata")
 
 
 SOMETHING = "[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
@@ -53,7 +59,7 @@ class MemoryNew(In):
     content: Text
     kind: MemoryKind = "fact"
     expires_at: Moment | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Annotated[dict[str, Any], BeforeValidator(_stored)] = Field(default_factory=dict)
 
 
 class MemoryChange(In):

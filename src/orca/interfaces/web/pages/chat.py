@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Annotated, Any
@@ -27,15 +27,19 @@ from orca.agent.events import (
 from orca.agent.llm_agent import LLMAgent
 from orca.errors import ConfigError
 from orca.interfaces.web.api.bodies import MAX_TEXT
+from orca.interfaces.web.i18n import reasons
 from orca.interfaces.web.notices import after_write
 from orca.interfaces.web.pages.parameters import Text, Words
 from orca.interfaces.web.problems import status_of
-from orca.interfaces.web.rendering import page
+from orca.interfaces.web.rendering import page, spoken
 from orca.interfaces.web.state import MAX_NAME, Memory, Owner, state_of
 from orca.memory.ranking import best_hits
 from orca.types import Context, Scope
 
 router = APIRouter()
+
+Why = Callable[[str], str]
+"""Says a reason in the language of the page."""
 
 SHOWN = 30
 SESSIONS_OFFERED = 50
@@ -87,7 +91,7 @@ async def stream(request: Request, owner: Owner, text: Words = "", session: InCh
     agent = _agent(request)
     if not text.strip():
         raise ConfigError("text: say something first")
-    events = _encoded(agent, text, replace(owner, session=session))
+    events = _encoded(agent, text, replace(owner, session=session), reasons(spoken(request)))
     return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
@@ -98,36 +102,36 @@ def _agent(request: Request) -> LLMAgent:
     return agent
 
 
-async def _encoded(agent: LLMAgent, text: str, scope: Scope) -> AsyncGenerator[str, None]:
+async def _encoded(agent: LLMAgent, text: str, scope: Scope, why: Why) -> AsyncGenerator[str, None]:
     async with aclosing(agent.stream(text, scope=scope)) as events:
         async for event in events:
-            said = _said(event)
+            said = _said(event, why)
             if said is not None:
                 name, data = said
                 yield f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-def _said(event: Event) -> tuple[str, Mapping[str, Any]] | None:
+def _said(event: Event, why: Why) -> tuple[str, Mapping[str, Any]] | None:
     """Return an event's name and data for the page, or None for one that it does not show."""
     match event:
         case TurnStarted(message=message):
             return "started", {"id": message.id}
         case ContextBuilt(context=context):
-            return "ledger", _ledger(context)
+            return "ledger", _ledger(context, why)
         case TextDelta(text=text):
             return "text", {"text": text}
         case TurnFinished(result=result):
             return "finished", {"text": result.text, "id": result.message.id if result.message else None}
         case TurnFailed(error=error):
-            return "failed", {"reason": status_of(error)[1]}
+            return "failed", {"reason": why(status_of(error)[1])}
         case _:
-            return _step(event)
+            return _step(event, why)
 
 
-def _step(event: Event) -> tuple[str, Mapping[str, Any]] | None:
+def _step(event: Event, why: Why) -> tuple[str, Mapping[str, Any]] | None:
     match event:
         case RetryScheduled(seconds=seconds, reason=reason):
-            return "note", {"text": f"{reason} ({seconds:.0f} s)"}
+            return "note", {"text": f"{why(reason)} ({seconds:.0f} s)"}
         case ToolStarted(call_id=call, name=name, arguments=arguments):
             return "tool", {"call": call, "name": name, "arguments": dict(arguments)}
         case ToolFinished(call_id=call, name=name, ok=ok, result=result):
@@ -138,7 +142,7 @@ def _step(event: Event) -> tuple[str, Mapping[str, Any]] | None:
             return None
 
 
-def _ledger(context: Context) -> dict[str, Any]:
+def _ledger(context: Context, why: Why) -> dict[str, Any]:
     return {
         "tokens": context.tokens,
         "budget": context.budget,
@@ -148,7 +152,7 @@ def _ledger(context: Context) -> dict[str, Any]:
                 "id": item.id,
                 "tokens": item.tokens,
                 "included": item.included,
-                "reason": item.reason,
+                "reason": why(item.reason),
                 "text": item.text[:200],
             }
             for item in context.items
