@@ -26,12 +26,14 @@ from benchmarks.measures import RANKED, Figures, Outcome, summarise
 from orca.embedders.centred import CentredEmbedder
 from orca.embedders.local import LocalEmbedder
 from orca.memory import fusion, message_priors, message_search
-from orca.memory.fusion import length_prior, ranks, smoothed
+from orca.memory.fusion import length_prior, level, ranks, smoothed
 from orca.memory.lexical import Lexical, Rows, score_rows
 from orca.memory.message_search import MessageSearch
 from orca.stores.sqlite.store import SQLiteStore
-from orca.text.analysis import index_terms
+from orca.text import translations
+from orca.text.analysis import index_terms, query_terms
 from orca.text.parts import indexed_text, is_embeddable
+from orca.text.translations import QueryWords
 from orca.types import Scope
 from orca.wiring import SystemClock
 
@@ -46,16 +48,26 @@ class Variant:
 
 
 def rank_fusion(
-    lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywords: bool, k: int
-) -> tuple[np.ndarray, np.ndarray]:
+    lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywords: bool, query_share: float, k: int
+) -> np.ndarray:
     """Reciprocal rank fusion (Cormack et al. 2009) in the place of the linear one, scaled to [0, 1]."""
-    dense = smoothed(similarities, rows)
+    del query_share  # ranks have no weight that it could change
+    dense = smoothed(level(similarities, rows.cjk), rows)
     everything = np.ones(len(dense), dtype=bool)
     scores = 1 / (k + ranks(dense, rows.ids, everything))
     if has_keywords:
         scores = scores + 1 / (k + ranks(lexical.scores, rows.ids, everything))
-    fused = scores / scores.max() * length_prior(rows.lengths)
-    return fused, fused
+    fused: np.ndarray = scores / scores.max() * length_prior(rows.words)
+    return fused
+
+
+class TermsOnly(QueryWords):
+    """Index terms as they are: no words of several characters and no translations."""
+
+    @classmethod
+    def of(cls, query: str) -> QueryWords:
+        """Return each term as a concept of its own."""
+        return QueryWords.plain(query_terms(query))
 
 
 VARIANTS = (
@@ -66,15 +78,17 @@ VARIANTS = (
         ((message_search, "score_rows", partial(score_rows, windows=(0,))),),
         "none",
     ),
-    Variant("keyword lane, stop words kept", ((message_search, "query_terms", index_terms),), "none"),
+    Variant("keyword lane, stop words kept", ((translations, "query_terms", index_terms),), "none"),
     Variant("BM25 of the turn alone", ((message_search, "score_rows", partial(score_rows, windows=(0,))),)),
     Variant("vectors of queries not centred", vectors="raw"),
     Variant("no smoothing of cosines", ((fusion, "SMOOTHING", (1.0,)),)),
     Variant("no coverage gate", ((fusion, "FULL_COVERAGE", 1e-9),)),
+    Variant("no translations", ((translations, "_translations", lambda _: ()),)),
+    Variant("no dictionary words", ((message_search, "QueryWords", TermsOnly),)),
     Variant(
-        "words judge rows in any language",
-        ((message_search, "across_languages", lambda fused, *_: fused),),
+        "cosines not levelled between languages", ((message_search, "level", lambda cosines, _: cosines),)
     ),
+    Variant("words weigh the same in any language", ((fusion, "OTHER_LANGUAGE_WEIGHT", 0.0),)),
     Variant("lexical weight .5", ((fusion, "LEXICAL_WEIGHT", 0.5),)),
     Variant("lexical weight .7", ((fusion, "LEXICAL_WEIGHT", 0.7),)),
     Variant("rank fusion, k = 10", ((message_search, "_scores", partial(rank_fusion, k=10)),)),
@@ -84,6 +98,8 @@ VARIANTS = (
     Variant("no prior for who tells", ((message_priors, "TELLER_PRIOR", 1.0),)),
     Variant("no prior for dates", ((message_priors, "DATE_PRIOR", 1.0),)),
     Variant("no prior for relative dates", ((message_priors, "RELATIVE_DATE_PRIOR", 1.0),)),
+    Variant("no prior for amounts", ((message_priors, "AMOUNT_PRIOR", 1.0),)),
+    Variant("no prior for times", ((message_priors, "TIME_PRIOR", 1.0),)),
     Variant("no prior for answers", ((message_priors, "ANSWER_PRIOR", 1.0),)),
     Variant("no prior for length", ((fusion, "SHORT_PRIOR", 0.0),)),
     Variant(

@@ -272,13 +272,15 @@ class KeywordResult:
 class Placements:
     """Where messages stand and which of the asked terms they hold: arrays ``int64 [n]`` in order of id.
 
-    ``sessions`` are numbers that tell sessions apart, ``lengths`` count index terms; ``frequencies`` is ``[n, terms]``.
+    ``sessions`` are numbers that tell sessions apart, ``lengths`` count index terms and ``characters`` those of the
+    content; ``frequencies`` is ``[n, terms]``.
     """
 
     ids: np.ndarray
     sessions: np.ndarray
     positions: np.ndarray
     lengths: np.ndarray
+    characters: np.ndarray
     frequencies: np.ndarray
 
 

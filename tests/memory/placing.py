@@ -24,6 +24,7 @@ def placed(
             sessions=table[:, 1],
             positions=table[:, 2],
             lengths=np.full(len(given), 10),
+            characters=np.full(len(given), 50),
             frequencies=np.array([found.get(row[0], nothing) for row in given], dtype=np.int64).reshape(
                 len(given), len(nothing)
             ),

@@ -12,6 +12,7 @@ from orca.memory.fusion import (
     dense_trust,
     fuse,
     length_prior,
+    level,
     lexical_weight,
     lift_best,
     min_max,
@@ -19,7 +20,7 @@ from orca.memory.fusion import (
     share_of_best,
     smoothed,
 )
-from orca.memory.retrieval_constants import LEXICAL_WEIGHT
+from orca.memory.retrieval_constants import LEXICAL_WEIGHT, OTHER_LANGUAGE_WEIGHT
 
 from .placing import placed
 
@@ -137,3 +138,29 @@ def test_rows_without_the_words_are_below_the_exact_matches_near_them() -> None:
     bounded = below_exact(scores, np.array([0.0, 1.0, 0.5, 0.0]), rows)
     assert bounded[0] < bounded[1] == 0.4
     assert bounded[2:].tolist() == [0.6, 0.8]  # holds one of the words; stands elsewhere
+
+
+def test_a_language_is_not_nearer_by_itself() -> None:
+    shares = np.array([1.0] * 20 + [0.0] * 20)
+    cosines = np.where(shares > 0, 0.5, 0.1) + np.linspace(0, 0.05, 40)
+    levelled = level(cosines, shares)
+    assert abs(levelled[:20].mean() - levelled[20:].mean()) < 0.5 * abs(
+        cosines[:20].mean() - cosines[20:].mean()
+    )
+    assert (np.diff(levelled[:20]) > 0).all()
+
+
+def test_where_all_is_in_one_language_cosines_stay() -> None:
+    cosines = np.array([0.1, np.nan, 0.3])
+    assert np.allclose(level(cosines, np.ones(3)), cosines, equal_nan=True)
+    assert np.isnan(level(np.full(2, np.nan), np.array([0.0, 1.0]))).all()
+
+
+def test_the_one_row_in_another_language_keeps_most_of_its_lead() -> None:
+    shares = np.array([0.0] * 30 + [1.0])
+    levelled = level(np.array([0.1] * 30 + [0.6]), shares)
+    assert levelled[-1] - levelled[0] > 0.4
+
+
+def test_words_weigh_less_among_rows_in_another_language() -> None:
+    assert lexical_weight(1.0, mismatch=1.0) == pytest.approx((1 - OTHER_LANGUAGE_WEIGHT) * LEXICAL_WEIGHT)

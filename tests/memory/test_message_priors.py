@@ -82,3 +82,22 @@ def test_the_product_of_priors_is_bounded(role, name, query, text):
     before = said("When?", 12, name="Ben" if name == "Anna" else "Anna")
     asked = Asked.of(query, [message, before], today=TODAY)
     assert 0 < math.prod(message_priors(message, before, asked).values()) <= MAX_PRIOR
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "prior"),
+    [
+        ("When does the course start?", "It starts on Monday.", "time"),
+        ("体检是哪天", "六月二号上午去体检", "time"),
+        ("what time is the train", "the train leaves at 7:30", "time"),
+        ("How many people came?", "Nineteen, I counted twelve chairs", "amount"),
+        ("房租多少", "房租一个月五千四", "amount"),
+        ("How much is the rent?", "I pay 620 including bills", "amount"),
+        ("When does the course start?", "I have two cats", None),
+        ("Who came?", "Nineteen people on Monday", None),
+        ("多谢", "三个人", None),
+    ],
+)
+def test_turns_that_hold_the_kind_of_answer_that_is_asked_for_gain(query, text, prior):
+    factors = message_priors(said(text), None, Asked.of(query, []))
+    assert {"time", "amount"} & set(factors) == ({prior} if prior else set())

@@ -17,8 +17,10 @@ from orca.memory.retrieval_constants import (
     FULL_COVERAGE,
     LEXICAL_WEIGHT,
     NEIGHBOURS,
+    OTHER_LANGUAGE_WEIGHT,
     SHORT_PRIOR,
     SHORT_TERMS,
+    SHRINKAGE,
     SMOOTHING,
 )
 from orca.types import Lane
@@ -35,15 +37,36 @@ class Ranked:
     priors: Mapping[str, float] = field(default_factory=dict)
 
 
-def lexical_weight(best_coverage: float) -> float:
-    """Return the lexical lane's weight in [0, ``LEXICAL_WEIGHT``] for a query that is covered so far."""
-    return LEXICAL_WEIGHT * min(1.0, best_coverage / FULL_COVERAGE)
+def lexical_weight(best_coverage: float, *, mismatch: float = 0.0) -> float:
+    """Return the lexical lane's weight in [0, ``LEXICAL_WEIGHT``] for a query that is covered so far.
+
+    ``mismatch`` in [0, 1] is the mean difference between the languages of query and rows.
+    """
+    known = 1 - OTHER_LANGUAGE_WEIGHT * mismatch
+    return LEXICAL_WEIGHT * known * min(1.0, best_coverage / FULL_COVERAGE)
 
 
 def dense_trust(similarities: np.ndarray) -> float:
     """Return the share in [0, 1] of its weight that the dense lane gets, by how far its cosines lie apart."""
     known = similarities[~np.isnan(similarities)]
     return min(1.0, float(known.max() - known.min()) / CLEAR_SPREAD) if len(known) else 0.0
+
+
+def level(similarities: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return cosines without what the language of a row adds to them, ``float64 [n]``; NaN stays NaN.
+
+    ``shares`` say how much of each row is Chinese. Models put the texts of one language together, so a query is
+    nearer to all rows of its own. What the share explains of the cosines, by least squares, is subtracted; with few
+    rows in one of the languages less of it (ridge regression), since those few may be what is asked for.
+    """
+    known = ~np.isnan(similarities)
+    if not known.any():
+        return similarities
+    apart = shares - shares[known].mean()
+    spread = float((apart[known] ** 2).sum())
+    slope = float(apart[known] @ similarities[known]) / (spread + SHRINKAGE)
+    levelled: np.ndarray = similarities - slope * apart
+    return levelled
 
 
 def smoothed(similarities: np.ndarray, rows: Rows) -> np.ndarray:
@@ -129,20 +152,9 @@ def below_exact(scores: np.ndarray, coverage: np.ndarray, rows: Rows) -> np.ndar
     return bounded
 
 
-def across_languages(fused: np.ndarray, meant: np.ndarray, mismatch: np.ndarray) -> np.ndarray:
-    """Return fused scores, and for rows in another language than the query what their meaning alone gives.
-
-    That such a row shares no word with the query says nothing about it, so the lexical lane must not judge it.
-    ``mismatch`` in [0, 1] is the difference between the shares of Han in query and row. Bilingual set, any@5 from Chinese
-    to English: .68 with it, .37 without; nothing changes where all is in one language.
-    """
-    mixed: np.ndarray = (1 - mismatch) * fused + mismatch * meant
-    return mixed
-
-
-def length_prior(lengths: np.ndarray) -> np.ndarray:
-    """Return the factor in (0, 1] for rows of so many index terms: short turns say little."""
-    return 1 - SHORT_PRIOR * np.clip(1 - lengths / SHORT_TERMS, 0.0, 1.0)
+def length_prior(words: np.ndarray) -> np.ndarray:
+    """Return the factor in (0, 1] for rows of so many words: short turns say little."""
+    return 1 - SHORT_PRIOR * np.clip(1 - words / SHORT_TERMS, 0.0, 1.0)
 
 
 def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orca.memory.retrieval_constants import ASSUMED_DOCUMENTS, BM25_B, BM25_K1, WINDOWS
+from orca.memory.retrieval_constants import ASSUMED_DOCUMENTS, BM25_B, BM25_K1, WINDOWS, WORD_CHARACTERS
 from orca.text.analysis import is_pair
+from orca.text.translations import QueryWords
 from orca.types import KeywordResult, Placements
 
 
@@ -20,7 +21,8 @@ from orca.types import KeywordResult, Placements
 class Rows:
     """Candidate messages in the order of their sessions: ids, session codes, positions, lengths ``int64 [n]``.
 
-    ``frequencies`` says how often each term of the query occurs in them, ``int64 [n, terms]``.
+    ``frequencies`` says how often each term of the query occurs in them, ``int64 [n, terms]``; ``cjk`` about which
+    share in [0, 1] of a row's words is Han, kana or hangul, ``float64 [n]``.
     """
 
     ids: np.ndarray
@@ -28,6 +30,13 @@ class Rows:
     positions: np.ndarray
     lengths: np.ndarray
     frequencies: np.ndarray
+    cjk: np.ndarray
+
+    @property
+    def words(self) -> np.ndarray:
+        """About how many words each row has, ``float64 [n]``: a character is two index terms, a word one."""
+        words: np.ndarray = self.lengths / (1 + self.cjk)
+        return words
 
     def neighbours(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
         """Return indices ``(left, right)`` of the pairs that stand exactly ``offset`` positions apart.
@@ -83,22 +92,33 @@ def place_rows(placements: Placements) -> Rows:
         positions=placements.positions[order],
         lengths=placements.lengths[order],
         frequencies=placements.frequencies[order],
+        cjk=_cjk_shares(placements.lengths, placements.characters)[order],
     )
 
 
+def _cjk_shares(terms: np.ndarray, characters: np.ndarray) -> np.ndarray:
+    # A text of c unspaced characters and w words of m characters has about 2 c + w index terms and c + m w characters.
+    words = np.maximum((2 * characters - terms) / (2 * WORD_CHARACTERS - 1), 0.0)
+    unspaced = np.maximum(characters - WORD_CHARACTERS * words, 0.0)
+    shares: np.ndarray = unspaced / np.maximum(unspaced + words, 1e-9)
+    return shares
+
+
 def score_rows(
-    result: KeywordResult, rows: Rows, *, terms: Sequence[str], windows: Sequence[int] = WINDOWS
+    result: KeywordResult, rows: Rows, *, query: QueryWords, windows: Sequence[int] = WINDOWS
 ) -> Lexical:
     """Return BM25 of each row, summed over windows of the given radii around it inside its session.
 
-    ``terms`` are the query's, in the order of the figures of both. A window is scored as one document that holds the terms of all its rows.
+    The figures of both are those of ``query.terms``; its concepts are what is scored. A window is scored as one
+    document that holds the terms of all its rows.
     """
     count = len(rows.ids)
     if not count or not result.matches:
         return Lexical(scores=np.zeros(count), coverage=np.zeros(count))
-    frequencies = rows.frequencies.astype(np.float64)
-    idf = inverse_document_frequencies(result)
-    worth = _worth(result, terms)
+    frequencies = _of_concepts(query, rows.frequencies)
+    found = _of_concepts(query, np.array([result.document_frequencies]))[0]
+    idf = _inverse_document_frequencies(found, result.documents)
+    worth = _worth(result, query, found)
     coverage = (frequencies > 0) @ worth / max(worth.sum(), 1e-9)
 
     scores = np.zeros(count)
@@ -117,27 +137,40 @@ def score_rows(
     return Lexical(scores=scores, coverage=coverage)
 
 
-def inverse_document_frequencies(result: KeywordResult, *, more: int = 0) -> np.ndarray:
-    """Return the idf of each query term, ``float64 [terms]``, all positive, as if there were ``more`` rows.
+def _of_concepts(query: QueryWords, frequencies: np.ndarray) -> np.ndarray:
+    """Return how often each concept of the query occurs, ``float64 [n, concepts]``, from how often its terms do.
+
+    A variant of several terms occurs as often as the rarest of them.
+    """
+    total = np.zeros((len(frequencies), len(query.concepts)))
+    for number, concept in enumerate(query.concepts):
+        for variant in concept:
+            total[:, number] += frequencies[:, list(variant)].min(axis=1)
+    return total
+
+
+def _inverse_document_frequencies(found: np.ndarray, documents: int, *, more: int = 0) -> np.ndarray:
+    """Return the idf of what is ``found`` in so many rows, ``float64``, all positive, as if there were ``more`` rows.
 
     It is the idf among the rows that were searched, one user's or one session's: a name that stands in every second
     turn of one user is rare in the whole index, and says little here. LoCoMo, five users in one store: any@5 .809
     against .785 with the index's.
     """
-    found = np.asarray(result.document_frequencies, dtype=np.float64)
-    documents = max(float(result.documents), float(found.max(initial=0.0))) + more
-    idf: np.ndarray = np.log1p((documents - found + 0.5) / (found + 0.5))
+    known = max(float(documents), float(found.max(initial=0.0))) + more
+    idf: np.ndarray = np.log1p((known - found + 0.5) / (found + 0.5))
     return idf
 
 
-def _worth(result: KeywordResult, terms: Sequence[str]) -> np.ndarray:
+def _worth(result: KeywordResult, query: QueryWords, found: np.ndarray) -> np.ndarray:
     # Most pairs of characters that no row holds straddle two words and mean nothing: what they could tell, their
     # two characters tell already. With them in the sum a Chinese query would never be covered.
-    worth = inverse_document_frequencies(result, more=ASSUMED_DOCUMENTS)
+    worth = _inverse_document_frequencies(found, result.documents, more=ASSUMED_DOCUMENTS)
     unseen_pairs = [
-        not found and is_pair(term) for term, found in zip(terms, result.document_frequencies, strict=True)
+        not times and len(concept) == 1 and len(concept[0]) == 1 and is_pair(query.terms[concept[0][0]])
+        for times, concept in zip(found, query.concepts, strict=True)
     ]
-    return np.where(unseen_pairs, 0.0, worth)
+    known: np.ndarray = np.where(unseen_pairs, 0.0, worth)
+    return known
 
 
 def _bm25(frequencies: np.ndarray, lengths: np.ndarray, idf: np.ndarray, average: float) -> np.ndarray:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from orca.memory.retrieval_constants import (
+    AMOUNT_PRIOR,
     ANSWER_PRIOR,
     DATE_DAYS,
     DATE_PRIOR,
@@ -15,17 +16,36 @@ from orca.memory.retrieval_constants import (
     RELATIVE_DATE_PRIOR,
     SPEAKER_PRIOR,
     TELLER_PRIOR,
+    TIME_PRIOR,
 )
 from orca.text.analysis import index_terms
 from orca.text.dates import NamedDate, named_dates
 from orca.text.parts import plain_text
-from orca.text.relative_dates import Period, named_periods
+from orca.text.relative_dates import Period, mentions_date, named_periods
 from orca.types import Message
 
 _TRAILING_NOTE = re.compile(r"\s*\[[^\[\]]*\]\s*$")
 """A note in brackets after the words, such as the caption of a shared photo."""
 
 _ASSISTANT_NAMED = re.compile(r"\b(?:you|your|yours)\b|[你您]", re.IGNORECASE)
+
+_ASKS_WHEN = re.compile(
+    r"^\s*when\b|\bwhen (?:is|was|are|were|do|does|did|will|should|would|can|could|have|has|had)\b"
+    r"|\b(?:what|which) (?:date|day|time|month|year|morning|afternoon|evening|night)\b"
+    r"|什么时候|什么时间|何时|哪[一]?[天年]|哪个月|几[号点月]|星期几|周几|礼拜几|日期",
+    re.IGNORECASE,
+)
+_ASKS_HOW_MUCH = re.compile(
+    r"\bhow (?:many|much|long|old|often|far|high|tall|fast|big|large|heavy|soon)\b"
+    r"|\bwhat (?:size|percentage|number|price|age|score|rate|dose|temperature)\b|多少|几|多[大久长高远厚宽快重]",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\d|[一二两三四五六七八九十百千万半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+    r"(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million|"
+    r"half|once|twice|dozen|couple|few|several)\b",
+    re.IGNORECASE,
+)
 
 SLACK = timedelta(days=1)
 """Around a period, because days are counted in UTC and people live elsewhere."""
@@ -36,13 +56,16 @@ class Asked:
     """What a query asks for beyond its topic: whose words it wants, and from when.
 
     ``speaker`` is the one whom it names, if exactly one; ``dates`` those that it names, and ``periods`` those that it
-    names relative to today. ``of_assistant`` is whether it speaks to the assistant ("what did you recommend?").
+    names relative to today. ``of_assistant`` is whether it speaks to the assistant ("what did you recommend?"),
+    ``when`` whether it asks for a time, and ``how_much`` whether for any other number.
     """
 
     speaker: str | None = None
     dates: tuple[NamedDate, ...] = ()
     periods: tuple[Period, ...] = ()
     of_assistant: bool = False
+    when: bool = False
+    how_much: bool = False
 
     @classmethod
     def of(cls, query: str, candidates: Iterable[Message], *, today: date | None = None) -> Asked:
@@ -50,6 +73,7 @@ class Asked:
         speakers = {message.name for message in candidates if message.name}
         terms = set(index_terms(query))
         named = [name for name in speakers if set(index_terms(name)) <= terms] if len(speakers) > 1 else []
+        when = bool(_ASKS_WHEN.search(query))
         periods = [] if today is None else named_periods(query, today=today)
         return cls(
             speaker=named[0] if len(named) == 1 else None,
@@ -57,6 +81,8 @@ class Asked:
             # Nothing was said yet on a day to come.
             periods=tuple(period for period in periods if today is not None and period.first <= today),
             of_assistant=bool(_ASSISTANT_NAMED.search(query)),
+            when=when,
+            how_much=not when and bool(_ASKS_HOW_MUCH.search(query)),
         )
 
 
@@ -79,6 +105,10 @@ def message_priors(message: Message, previous: Message | None, asked: Asked) -> 
             factors["date"] = DATE_PRIOR
     if answers:
         factors["answer"] = ANSWER_PRIOR
+    if asked.when and mentions_date(plain_text(message.content)):
+        factors["time"] = TIME_PRIOR
+    if asked.how_much and _NUMBER.search(plain_text(message.content)):
+        factors["amount"] = AMOUNT_PRIOR
     return factors
 
 

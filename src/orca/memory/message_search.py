@@ -9,13 +9,13 @@ import numpy as np
 
 from orca.memory.fusion import (
     Ranked,
-    across_languages,
     below_exact,
     best_first,
     dense_trust,
     fuse,
     lanes_at,
     length_prior,
+    level,
     lexical_weight,
     lift_best,
     min_max,
@@ -33,10 +33,8 @@ from orca.text.analysis import count_words, query_terms
 from orca.text.language import cjk_share
 from orca.text.parts import plain_text
 from orca.text.small_talk import is_small_talk
+from orca.text.translations import QueryWords
 from orca.types import Hit, KeywordResult, Message, Scope
-
-LANGUAGE_CHARACTERS = 400
-"""Characters at a message's head that tell its language."""
 
 
 class MessageSearch:
@@ -76,23 +74,25 @@ class MessageSearch:
         if limit < 1:
             return []
         query = bounded(query, SEARCHED_CHARACTERS)
-        terms = query_terms(query) if keywords else []
-        keyword, near = self._lanes(terms, query_vector, scope, limit=limit, across_sessions=across_sessions)
-        rows, near = self._expand(keyword, near, query_vector, scope, terms=terms, limit=limit)
+        words = QueryWords.of(query) if keywords else QueryWords()
+        keyword, near = self._lanes(
+            words.terms, query_vector, scope, limit=limit, across_sessions=across_sessions
+        )
+        rows, near = self._expand(keyword, near, query_vector, scope, terms=words.terms, limit=limit)
         if not len(rows.ids):
             return []
-        lexical = score_rows(keyword, rows, terms=terms)
+        lexical = score_rows(keyword, rows, query=words)
         cosines = dict(near)
         similarities = np.array([cosines.get(row_id, np.nan) for row_id in rows.ids.tolist()])
-        fused, meant = _scores(lexical, similarities, rows, has_keywords=bool(keyword.matches))
+        fused = _scores(
+            lexical, similarities, rows, has_keywords=bool(keyword.matches), query_share=cjk_share(query)
+        )
         if is_small_talk(query):
             sure = np.zeros(len(fused))
         else:
             background = self._background or background_of(similarities)
             sure = relevance(similarities, lexical.coverage, background)
-        return self._rerank(
-            query, rows, (fused, meant), sure, lexical, similarities, scope=scope, limit=limit
-        )
+        return self._rerank(query, rows, fused, sure, lexical, similarities, scope=scope, limit=limit)
 
     def _lanes(
         self,
@@ -147,7 +147,7 @@ class MessageSearch:
         self,
         query: str,
         rows: Rows,
-        scores: tuple[np.ndarray, np.ndarray],
+        fused: np.ndarray,
         sure: np.ndarray,
         lexical: Lexical,
         similarities: np.ndarray,
@@ -155,25 +155,18 @@ class MessageSearch:
         scope: Scope,
         limit: int,
     ) -> list[Hit]:
-        fused, meant = scores
-        width = max(RERANKED, 2 * limit)
-        # Which rows are in another language is seen once they are read; by meaning alone they may be the best.
-        order = [*best_first(fused, rows.ids)[:width], *best_first(meant, rows.ids)[: width // 3]]
-        top = np.array(list(dict.fromkeys(order)), dtype=np.int64)
+        top = best_first(fused, rows.ids)[: max(RERANKED, 2 * limit)]
         before = rows.before(top)
         wanted = np.unique(np.concatenate([rows.ids[top], rows.ids[before[before >= 0]]]))
         loaded = {row.id: row for row in self._store.messages.get_many(wanted.tolist(), scope=scope)}
         asked = Asked.of(query, loaded.values(), today=self._clock.now().date() if self._clock else None)
-        languages = np.full(len(rows.ids), cjk_share(query))
         priors: dict[int, Mapping[str, float]] = {}
         for index, previous in zip(top.tolist(), before.tolist(), strict=True):
             message = loaded.get(int(rows.ids[index]))
             if message is not None:
                 prior = loaded.get(int(rows.ids[previous])) if previous >= 0 else None
                 priors[index] = message_priors(message, prior, asked)
-                languages[index] = cjk_share(plain_text(message.content)[:LANGUAGE_CHARACTERS])
-        final = across_languages(fused, meant, np.abs(languages - cjk_share(query)))
-        final = lift_best(final, lexical.scores, similarities) / MAX_PRIOR
+        final = lift_best(fused, lexical.scores, similarities) / MAX_PRIOR
         for index, factors in priors.items():
             final[index] *= math.prod(factors.values())
         if count_words(query_terms(query)) <= FEW_WORDS:
@@ -199,19 +192,21 @@ class MessageSearch:
 
 
 def _scores(
-    lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywords: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of both lanes together, and those of rows in another language than the query."""
-    dense = None if np.isnan(similarities).all() else min_max(smoothed(similarities, rows))
-    trust = dense_trust(similarities)
+    lexical: Lexical, similarities: np.ndarray, rows: Rows, *, has_keywords: bool, query_share: float
+) -> np.ndarray:
+    """Return the scores of both lanes together; ``query_share`` is how much of the query is Chinese."""
+    dense = None
+    if not np.isnan(similarities).all():
+        dense = min_max(smoothed(level(similarities, rows.cjk), rows))
+    mismatch = float(np.abs(rows.cjk - query_share).mean())
     fused = fuse(
         share_of_best(lexical.scores) if has_keywords else None,
         dense,
-        weight=lexical_weight(lexical.best_coverage),
-        trust=trust,
+        weight=lexical_weight(lexical.best_coverage, mismatch=mismatch),
+        trust=dense_trust(similarities),
     )
-    length = length_prior(rows.lengths)
-    return fused * length, (fused if dense is None else trust * dense) * length
+    scores: np.ndarray = fused * length_prior(rows.words)
+    return scores
 
 
 def _hit(message: Message, ranked: Ranked) -> Hit:

@@ -26,8 +26,8 @@ from orca.memory.query_embedding import SEARCHED_CHARACTERS, bounded
 from orca.memory.relevance import Background, background_of, relevance
 from orca.memory.retrieval_constants import CANDIDATES
 from orca.protocols import Clock, Store
-from orca.text.analysis import query_terms
 from orca.text.small_talk import is_small_talk
+from orca.text.translations import QueryWords
 from orca.types import Hit, KeywordResult, Lane, Memory, Placements, Scope, Summary
 
 READ = 20
@@ -64,12 +64,12 @@ class RecordSearch:
         query = bounded(query, SEARCHED_CHARACTERS)
         width = max(CANDIDATES, limit)
         facet = self._store.summaries if record == "summary" else self._store.memories
-        terms = query_terms(query) if keywords else []
-        keyword = facet.search(terms, scope=scope, limit=width) if terms else KeywordResult()
+        words = QueryWords.of(query) if keywords else QueryWords()
+        keyword = facet.search(words.terms, scope=scope, limit=width) if words.terms else KeywordResult()
         near: list[tuple[int, float]] = []
         if query_vector is not None and self._store.vectors.available:
             near = self._store.vectors.search_similar(record, query_vector, scope=scope, limit=width)
-        ranked = rank_records(terms, keyword, near, background=self._background)
+        ranked = rank_records(words, keyword, near, background=self._background)
         if is_small_talk(query):
             ranked = [replace(place, relevance=0.0) for place in ranked]
         hits: list[Hit] = []
@@ -105,7 +105,7 @@ class RecordSearch:
 
 
 def rank_records(
-    terms: Sequence[str],
+    words: QueryWords,
     keyword: KeywordResult,
     near: Sequence[tuple[int, float]],
     *,
@@ -114,7 +114,7 @@ def rank_records(
     """Return the rows of both lanes, best first. ``near`` holds ids and cosines; either lane may be empty."""
     lengths = dict.fromkeys((row_id for row_id, _ in near), 0) | {m.id: m.length for m in keyword.matches}
     held = {match.id: match.frequencies for match in keyword.matches}
-    nothing = (0,) * len(terms)
+    nothing = (0,) * len(words.terms)
     alone = np.zeros(len(lengths), dtype=np.int64)
     rows = place_rows(
         Placements(
@@ -122,14 +122,15 @@ def rank_records(
             sessions=alone,
             positions=alone,
             lengths=np.array(list(lengths.values()), dtype=np.int64),
+            characters=alone,
             frequencies=np.array([held.get(row_id, nothing) for row_id in lengths], dtype=np.int64).reshape(
-                len(lengths), len(terms)
+                len(lengths), len(words.terms)
             ),
         )
     )
     if not len(rows.ids):
         return []
-    lexical = score_rows(keyword, rows, terms=terms, windows=(0,))
+    lexical = score_rows(keyword, rows, query=words, windows=(0,))
     cosines = dict(near)
     similarities = np.array([cosines.get(row_id, np.nan) for row_id in rows.ids.tolist()])
     sure = relevance(similarities, lexical.coverage, background or background_of(similarities))

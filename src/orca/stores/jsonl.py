@@ -36,7 +36,7 @@ from orca.stores.jsonl_lines import (
 from orca.stores.jsonl_old_logs import OldLogs
 from orca.text.analysis import index_terms
 from orca.text.json_lines import parse_line
-from orca.text.parts import indexed_text
+from orca.text.parts import indexed_text, plain_text
 from orca.types import KeywordResult, Message, Placements, Scope
 
 log = logging.getLogger("orca")
@@ -223,6 +223,7 @@ class JSONLStore:
             sessions=np.array([numbers[message.session] for message in messages], dtype=np.int64),
             positions=np.array([message.position for message in messages], dtype=np.int64),
             lengths=lengths,
+            characters=np.array([len(plain_text(message.content)) for message in messages], dtype=np.int64),
             frequencies=frequencies,
         )
 

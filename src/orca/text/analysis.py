@@ -90,6 +90,13 @@ def index_terms(text: str) -> list[str]:
     return terms
 
 
+def unspaced_runs(text: str) -> list[str]:
+    """Return the runs of scripts without spaces in ``text``, folded as index terms are."""
+    if text.isascii():
+        return []
+    return [run for run, _ in _RUN.findall(_separators().sub(" ", _folded(text))) if run]
+
+
 STOP_TERMS = frozenset(CHINESE) | frozenset(map(_stem, ENGLISH))
 """Index terms that a query drops, unless nothing else would be left of it."""
 

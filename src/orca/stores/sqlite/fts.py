@@ -190,16 +190,18 @@ class KeywordIndex:
             (ids_json(ids), run.low, run.high),
         )  # fmt: skip
         rows = connection.all(
-            f"SELECT {_READ} FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held"
+            f"SELECT {_READ}, (SELECT length(said.content) FROM {self.table.table} AS said WHERE said.id = held.id)"
+            f" FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held"
             " WHERE place BETWEEN given.value ->> 0 AND given.value ->> 1 ORDER BY held.id",
             (json.dumps(_ranges([place for (place,) in given], radius)),),
         )
-        places, found, lengths, frequencies = _columns(rows, terms)
+        places, found, lengths, frequencies = _columns([row[:5] for row in rows], terms)
         return Placements(
             ids=found,
             sessions=places >> POSITION_BITS,
             positions=places % POSITIONS,
             lengths=lengths,
+            characters=np.array([row[5] or 0 for row in rows], dtype=np.int64),
             frequencies=frequencies,
         )
 

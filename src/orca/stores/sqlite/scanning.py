@@ -72,6 +72,7 @@ def scan_around(
         sessions=np.array([numbers.setdefault(row[1], len(numbers)) for row in rows], dtype=np.int64),
         positions=np.array([row[2] for row in rows], dtype=np.int64),
         lengths=lengths,
+        characters=np.array([len(row[4] or "") for row in rows], dtype=np.int64),
         frequencies=frequencies,
     )
 
