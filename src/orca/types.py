@@ -256,9 +256,8 @@ class KeywordResult:
     """What a keyword index knows about a query: matches, and the figures BM25 needs.
 
     The figures are those of the rows that were searched, one owner's or one session's: ``documents`` their number,
-    ``average_length`` their mean number of index terms, ``document_frequencies[i]`` how many contain term i, which is
-    an estimate for a term so common that not all of its rows were read. ``degraded`` says why the index could not be
-    used, when a plain scan served instead.
+    ``average_length`` their mean number of index terms, ``document_frequencies[i]`` how many contain term i (estimated
+    for one so common that not all were read). ``degraded`` says why a plain scan served instead of the index.
     """
 
     matches: tuple[KeywordMatch, ...] = ()
@@ -272,8 +271,7 @@ class KeywordResult:
 class Placements:
     """Where messages stand and which of the asked terms they hold: arrays ``int64 [n]`` in order of id.
 
-    ``sessions`` are numbers that tell sessions apart, ``lengths`` count index terms and ``characters`` those of the
-    content; ``frequencies`` is ``[n, terms]``.
+    ``sessions`` tells sessions apart, ``lengths`` and ``characters`` measure the text; ``frequencies`` is ``[n, terms]``.
     """
 
     ids: np.ndarray
