@@ -72,7 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("path", nargs="?", type=Path, default=DATA)
-    parser.add_argument("--held-out", action="store_true", help="read the messages that no rule was written for")
+    parser.add_argument(
+        "--held-out", action="store_true", help="read the messages that no rule was written for"
+    )
     parser.add_argument("--show", action="store_true", help="print every wrong find and missed fact")
     options = parser.parse_args(arguments)
     path = HELD_OUT if options.held_out else options.path

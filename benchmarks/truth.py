@@ -190,7 +190,9 @@ def read_stories(path: Path = STORIES) -> list[dict[str, Any]]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description="Whether memory says what is true at the time.")
-    parser.add_argument("--held-out", action="store_true", help="tell the stories that no rule was written for")
+    parser.add_argument(
+        "--held-out", action="store_true", help="tell the stories that no rule was written for"
+    )
     parser.add_argument("--show", action="store_true", help="show what went wrong")
     options = parser.parse_args(argv)
     stories = read_stories(HELD_OUT if options.held_out else STORIES)

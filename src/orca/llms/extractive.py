@@ -32,6 +32,10 @@ class LanguageRules(Protocol):
         """Return the subject that the next clause may leave out, as it would be said, or None."""
         ...
 
+    def assumed_subject(self, clause: str) -> str | None:
+        """Return the subject that the first clause of a message left out, or None."""
+        ...
+
     def find_statements(self, clause: str, *, subject: str | None) -> list[Finding]:
         """Return what a clause states about the user and theirs; ``subject`` is what it may have left out."""
         ...
@@ -96,7 +100,13 @@ def extract_facts(text: str, *, said_at: datetime, earlier: Sequence[str] = ()) 
             span=(clause.start, clause.end),
         )
         found.setdefault(candidate.content, candidate)
-    return list(found.values())
+    return _without_contrasts(list(found.values()))
+
+
+def _without_contrasts(candidates: list[Candidate]) -> list[Candidate]:
+    """Leave out what a message denies only to say what holds instead: "I'm not a designer, I'm a PM" is one fact."""
+    said = {candidate.slot for candidate in candidates if candidate.affirmed and candidate.slot}
+    return [candidate for candidate in candidates if candidate.affirmed or candidate.slot not in said]
 
 
 def read_memory(content: str, *, said_at: datetime) -> Candidate | None:
@@ -126,7 +136,8 @@ def _findings(text: str, earlier: Sequence[str]) -> Iterator[tuple[Clause, Findi
     people = Referents([message[:MAX_SCANNED_CHARACTERS] for message in earlier[-EARLIER_MESSAGES:]])
     done_sentence = -1
     subject: str | None = None
-    subject_sentence = -1
+    subject_sentence = sentence = -1
+    of_speaker = True  # nobody else was spoken of yet, so that a message may open without its subject
     for clause in clauses(text):
         if clause.sentence == done_sentence or len(clause.text) > MAX_STATEMENT_CHARACTERS:
             continue
@@ -141,9 +152,12 @@ def _findings(text: str, earlier: Sequence[str]) -> Iterator[tuple[Clause, Findi
         spoken = people.resolve(clause.text)
         people.hear(clause.text)
         if subject_sentence != clause.sentence:
-            subject = None
+            subject = rules.assumed_subject(spoken) if of_speaker and sentence != clause.sentence else None
+        sentence = clause.sentence
         yield from ((clause, finding, False) for finding in _stated(clause, spoken, subject))
-        if (named := rules.subject_of(spoken)) is not None:
+        named = rules.subject_of(spoken)
+        of_speaker = named in ("我", "I")
+        if named is not None:
             subject, subject_sentence = named, clause.sentence
 
 
@@ -159,7 +173,7 @@ def _stated(clause: Clause, spoken: str, subject: str | None) -> list[Finding]:
 
 
 _SPANS_COMMA = re.compile(
-    r"不是[^，,]{1,25}[，,]\s*而?是|^预算(?:方面|的话)?[，,:：]|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]|^my [\w-]+, [A-Z]",
+    r"不是[^，,]{1,25}[，,]\s*而?是|^预算(?:方面|的话)?[，,:：]|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]|^my [\w-]+, [A-Z]|^(?:我的?)?[^，,]{2,4}(?:又|刚|已经)?[涨降]了[，,]|^i used to \w+,? but i\b",
     re.IGNORECASE,
 )
 

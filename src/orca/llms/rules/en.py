@@ -16,6 +16,7 @@ from orca.llms.rules.base import (
     first_finding,
     key,
 )
+from orca.llms.rules.en_frames import FRAME_RULES, completed, left_out, uncontracted
 from orca.llms.rules.en_life import LIFE_RULES, NAME, dangles
 from orca.llms.rules.en_words import (
     ADVERBS,
@@ -215,13 +216,20 @@ _NOT_TO_REMEMBER = re.compile(
 
 
 _RULES = (*PERSON_RULES, *PLAN_RULES, *STANDING_RULES, *LIFE_RULES)
+
+
+def _finding(clause: str) -> Finding | None:
+    """Return what the first rule that applies finds; frames read the subject's verb written out."""
+    return first_finding(_RULES, clause) or first_finding(FRAME_RULES, uncontracted(clause))
+
+
 _ELLIPTIC = re.compile(
-    r"(?:love|hate|live|work|enjoy|prefer|don't|do not|no longer|never|am|have|study|speak|drink|eat|play|moved|joined|quit|adopted|switched|started|gave up)\b",
+    r"(?:love|hate|live|work|enjoy|prefer|don't|do not|no longer|never|am|have|study|speak|drink|eat|play|moved|joined|quit|adopted|switched|started|gave up|grew up|was born|teach|run|drive|wear|keep)\b",
     re.IGNORECASE,
 )
 _SECOND_VERB = re.compile(
     r"\s+(?:and|but)\s+(?=(?:(?:also|now|currently|still|really|usually)\s+)*(?:love|hate|live|work|enjoy|prefer|don't|do not|no longer|never|am|have|study|speak|"
-    r"drink|eat|play|moved|joined|quit|adopted|switched|started|gave up)\b)",
+    r"drink|eat|play|moved|joined|quit|adopted|switched|started|gave up|grew up|was born|teach|run|drive|wear|keep)\b)",
     re.IGNORECASE,
 )
 # After these a second verb is not a statement of its own: "I want to move to Rome and work there".
@@ -243,9 +251,11 @@ def find_statements(clause: str, *, subject: str | None) -> list[Finding]:
     text = normalised(clause)
     if _ELLIPTIC.match(_ADVERB_FIRST.sub("", text)) and subject == "I":
         text = f"I {text}"
+    elif subject == "I":
+        text = completed(text)
     cut = _SECOND_VERB.search(text)
     if cut and re.match(r"i\b", text, re.IGNORECASE) and not _OPEN_ENDED.search(text[: cut.start()]):
-        first = first_finding(_RULES, text[: cut.start()])
+        first = _finding(text[: cut.start()])
         twice = (
             text[cut.end() :].split()[0].lower() in text[: cut.start()].lower().split()
         )  # "the peace and love"
@@ -253,11 +263,16 @@ def find_statements(clause: str, *, subject: str | None) -> list[Finding]:
         if first is not None and others:
             return [finding for finding in (first, *others) if not dangles(finding)]
     if (third := _THIRD_TWICE.match(text)) is not None:
-        found = [first_finding(_RULES, f"{third['who']} {third[part]}") for part in ("one", "two")]
+        found = [_finding(f"{third['who']} {third[part]}") for part in ("one", "two")]
         if all(found):
             return [finding for finding in found if finding is not None]
-    finding = first_finding(_RULES, text)
+    finding = _finding(text)
     return [finding] if finding is not None and not dangles(finding) else []
+
+
+def assumed_subject(clause: str) -> str | None:
+    """Return the subject that the first clause of a message left out, as far as its form shows it."""
+    return left_out(normalised(clause))
 
 
 def subject_of(clause: str) -> str | None:

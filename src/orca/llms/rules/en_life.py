@@ -98,7 +98,7 @@ LIFE_RULES: tuple[Rule, ...] = (
     # health
     rule(rf"i (?:also |still )?(?:have|suffer from|live with|have got|'ve got) (?P<v>{_CONDITION}){AFTERWARDS}{TAIL}", "The user has {v}", "fact"),
     rule(rf"(?:i was|i've been|i have been|i got|i was just)(?: \w+ly)? diagnosed with (?P<v>[^?;]{{3,50}}?){TAIL}", "The user was diagnosed with {v}", "fact"),
-    rule(rf"(?:my|the) (?P<w>doctor|dentist|gp|physio|physiotherapist|cardiologist|dermatologist|therapist) (?:says|said|told me|thinks|recommends|advised)(?: that)? (?P<v>i(?:'m| am| have| should| need| must| can't| shouldn't)\b[^?;]{{3,70}}?){TAIL}", "The user's {w} says that {v}", "fact"),
+    rule(rf"(?:my|the) (?P<w>doctor|dentist|gp|physio|physiotherapist|cardiologist|dermatologist|therapist) (?:says|said|told me|recommends|advised)(?: that)? (?P<v>i(?:'m| am| have| should| need| must| can't| shouldn't)\b[^?;]{{3,70}}?){TAIL}", "The user's {w} says that {v}", "fact"),
     rule(rf"i(?:'m| am)? (?:take|taking|on) (?P<v>[\w -]{{3,30}}?(?: for my [\w ]{{3,30}}?| for (?:high )?(?:blood pressure|asthma|anxiety|depression|adhd|cholesterol|thyroid|migraines)| twice a day| once a day))(?: daily)?{TAIL}", "The user takes {v}", "fact"),
     rule(rf"my (?P<w>{RELATIVE}) (?P<x>has|suffers from|was diagnosed with) (?P<v>{_CONDITION}){AFTERWARDS}{TAIL}", "The user's {w} {x} {v}", "fact"),
     # habits

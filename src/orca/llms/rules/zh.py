@@ -16,6 +16,7 @@ from orca.llms.rules.base import (
     first_finding,
     key,
 )
+from orca.llms.rules.zh_frames import FRAME_RULES, fits, left_out
 from orca.llms.rules.zh_life import LIFE_RULES, dangles
 from orca.llms.rules.zh_words import (
     ADVERBS,
@@ -219,7 +220,7 @@ _SUBJECTLESS = re.compile(
 )
 
 
-_RULES = (*PERSON_RULES, *PLAN_RULES, *STANDING_RULES, *LIFE_RULES)
+_RULES = (*PERSON_RULES, *PLAN_RULES, *STANDING_RULES, *LIFE_RULES, *FRAME_RULES)
 _OF_ANIMALS = re.compile(
     r"^(?:名字)?(?:叫|名叫)[\w「『“]|^(?:今年|已经)*[\d一二三四五六七八九十]+岁|^对(?!.*毛)[^，]{1,15}过敏"
 )
@@ -237,9 +238,12 @@ def find_statements(clause: str, *, subject: str | None) -> list[Finding]:
     """Return what a clause states; ``subject`` is what the clause before left as its subject ("我", "我的猫")."""
     text = normalised(clause)
     if subject == "我":
-        if _SUBJECTLESS.match(text):
+        if _SUBJECTLESS.match(text) or fits(text, subject):
             text = f"我{text}"
-    elif subject is not None and (_OF_ANIMALS if _is_animal(subject) else _OF_PEOPLE).match(text):
+    elif subject is not None and (
+        (_OF_ANIMALS if _is_animal(subject) else _OF_PEOPLE).match(text)
+        or (not _is_animal(subject) and fits(text, subject))
+    ):
         text = f"{subject}{text}"
     elif subject is not None and _is_animal(subject) and _SUBJECTLESS.match(text):
         text = f"我{text}"
@@ -247,14 +251,19 @@ def find_statements(clause: str, *, subject: str | None) -> list[Finding]:
     return [finding] if finding is not None and not dangles(finding) else []
 
 
+def assumed_subject(clause: str) -> str | None:
+    """Return the subject that the first clause of a message left out, as far as its form shows it."""
+    return left_out(normalised(clause))
+
+
 def subject_of(clause: str) -> str | None:
     """Return the subject that the next clause may leave out: the speaker, one of theirs, or None."""
     text = normalised(clause)
     if animal := _HAS_ANIMAL.match(text):
         return f"我的{animal['w']}"
-    if relative := re.match(rf"我(?:的|们?家的?)?(?P<w>{RELATIVE})", text):
+    if relative := re.match(rf"我(?:的|们?家的?|大学|高中)?(?P<w>{RELATIVE})", text):
         return f"我{relative['w']}"
-    if _GIVEN_UP.fullmatch(text):
+    if _GIVEN_UP.fullmatch(text) or left_out(text):
         return "我"
     return "我" if re.match(r"我(?!们|的|家的)", text) else None
 

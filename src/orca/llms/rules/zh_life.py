@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 
 from orca.llms.rules.base import LOOSE_CONFIDENCE, Finding, Rule, drinking_slot, event_slot, key
-from orca.llms.rules.zh_words import END, ME, NOT_A_THING, RELATIVE, about_user, rule, taste
+from orca.llms.rules.zh_words import END, ME, NOT_A_THING, RELATIVE, SURNAMES, about_user, rule, taste
 from orca.text.relative_dates import mentions_date
 
-_SURNAMES = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何罗高林郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
 _NAME = (
     r"(?P<w>(?!小孩|小狗|小猫|小区|小学|小说|小米|老人|老师|老板|老婆|老公|老家|老外|老年|阿姨|高中|高管|马上|金额|白天|方案|方便|石头|江边|向来|万一|何时|任何|任务|于是|"
     r"余额|龙虾|马路|叶子|林子|田里|雷雨|周末|周会|周一|周二|周三|周四|周五|周六|周日|夏天|秦朝|唐朝|宋朝|时候)"
-    rf"(?:[小老阿][\u4e00-\u9fff]|[{_SURNAMES}][\u4e00-\u9fff]{{0,1}}(?:总|姐|哥|叔|老师|经理|工|医生|律师)|[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}?|(?-i:[A-Z][a-z]{{1,12}})))"
+    rf"(?:[小老阿][\u4e00-\u9fff]|[{SURNAMES}][\u4e00-\u9fff]{{0,1}}(?:总|姐|哥|叔|老师|经理|工|医生|律师)|[{SURNAMES}][\u4e00-\u9fff]{{1,2}}?|(?-i:[A-Z][a-z]{{1,12}})))"
 )
 _CONDITION = (
     r"(?:(?:轻度|中度|重度|严重的?|轻微的?|慢性|先天性|一点儿?|点儿?|些)*(?:高血压|低血压|糖尿病|高血糖|高血脂|高尿酸|痛风|哮喘|鼻炎|过敏性鼻炎|胃炎|肠胃炎|胃病|胃溃疡|心脏病|冠心病|贫血|"

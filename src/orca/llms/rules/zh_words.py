@@ -9,7 +9,7 @@ from orca.llms.rules.base import STATED_CONFIDENCE, Finding, Rule, key
 from orca.types import MemoryKind
 
 LEAD = re.compile(
-    r"^(?:(?:嗯+|啊|哦|哎|诶|好的?|好吧|对了|其实|说实话|老实说|事实上|另外|还有|顺便说(?:一下|一句)?|顺便|补充(?:一下|一点)?|更正(?:一下)?|"
+    r"^(?:(?:(?:上次|刚才|刚刚|之前)?(?:我)?(?:打错|说错|记错|写错|搞错)了|等等|等一下|哦不|啊不对|不是不是|另外说一下|跟你说个?(?:好消息|事)|虽然|嗯+|啊|哦|哎|诶|好的?|好吧|对了|其实|说实话|老实说|事实上|另外|还有|顺便说(?:一下|一句)?|顺便|补充(?:一下|一点)?|更正(?:一下)?|"
     r"不对|抱歉|不好意思|你好|您好|大家好|嗨|哈喽|说来惭愧|说起来|因为|由于|所以|而且|并且|不过|但是|但|可是|然后|那么?|自我介绍一下|介绍一下|"
     r"毕竟|反正|总之|告诉你|跟你说|和你说|提醒你?一下|友情提示|补充说明|备注|说明|hi|hello|ps|btw)[ ，,：:!！]*)+",
     re.IGNORECASE,
@@ -23,8 +23,9 @@ END = TAIL + r"$"
 RELATIVE = (
     r"(?:老婆|媳妇|妻子|老公|丈夫|爱人|太太|先生|对象|女朋友|男朋友|女友|男友|未婚妻|未婚夫|儿子|女儿|大儿子|小儿子|大女儿|小女儿|孩子|宝宝|爸爸|妈妈|"
     r"父亲|母亲|爸妈|父母|老爸|老妈|爸|妈|哥哥|弟弟|姐姐|妹妹|哥|弟|姐|妹|爷爷|奶奶|外公|外婆|姥姥|姥爷|叔叔|阿姨|舅舅|姑姑|表哥|表弟|表姐|表妹|堂哥|堂弟|堂姐|堂妹|"
-    r"侄子|侄女|外甥女|外甥|孙子|孙女|外孙|合伙人|搭档|房东|邻居|岳父|岳母|公公|婆婆|同事|老板|领导|室友|朋友|闺蜜|猫|狗|猫咪|小猫|小狗|狗狗|宠物|兔子|仓鼠|鹦鹉|乌龟)"
+    r"侄子|侄女|外甥女|外甥|孙子|孙女|外孙|老大|老二|老三|前夫|前妻|前女友|前男友|同桌|同学|发小|导师|师兄|师姐|师弟|师妹|哥们儿?|组长|小姨|大姨|姑妈|舅妈|婶婶|伯伯|老伴|小舅子|合伙人|搭档|房东|邻居|岳父|岳母|公公|婆婆|同事|老板|领导|室友|朋友|闺蜜|猫|狗|猫咪|小猫|小狗|狗狗|宠物|兔子|仓鼠|鹦鹉|乌龟)"
 )
+SURNAMES = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何罗高林郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
 COUNT = r"(?:[一两二三四五六七八九十\d]+)?(?:只|条|个|位|名|头|匹|对)?"
 ROLE = (
     r"(?:程序员|工程师|设计师|开发者?|架构师|老师|教师|教授|讲师|医生|护士|律师|法官|警察|军人|学生|大学生|高中生|初中生|研究生|本科生|博士生?|硕士生?|博士后|"
@@ -42,9 +43,23 @@ PROJECT = r"(?:项目|系统|平台|应用|软件|App|app|APP|网站|工具|框�
 VERB_BEFORE_OBJECT = re.compile(r"^(?:吃|喝|看|听|玩|用|去|做|打|养|写|穿|买|逛|读)(?=[\u4e00-\u9fff\w])")
 
 
+_RELATIONS = {
+    "爸": "爸爸", "老爸": "爸爸", "父亲": "爸爸", "妈": "妈妈", "老妈": "妈妈", "母亲": "妈妈", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹",
+    "媳妇": "老婆", "妻子": "老婆", "太太": "老婆", "丈夫": "老公", "女友": "女朋友", "男友": "男朋友",
+}  # fmt: skip
+
+
+def relation(noun: str) -> str:
+    """Return one word for a relation that has several: whoever is 妹 in one message is 妹妹 in the next."""
+    return _RELATIONS.get(noun, noun)
+
+
+_CIRCUMSTANCE = re.compile(r"^[^，我你您他她它如要]{2,12}?(?:以后|之后|后|以来|的时候)(?=我(?!们))")
+
+
 def normalised(clause: str) -> str:
-    """Return a clause without the words that only open it ("其实，", "对了")."""
-    return LEAD.sub("", clause.strip()).strip()
+    """Return a clause without the words that only open it ("其实，", "对了", "膝盖受伤以后")."""
+    return _CIRCUMSTANCE.sub("", LEAD.sub("", clause.strip())).strip()
 
 
 def about_user(text: str) -> str:
@@ -68,7 +83,7 @@ def rule(
             return None
         groups = match.groupdict()
         value = groups.get("v")
-        names = {name: key(text or "") for name, text in groups.items()}
+        names = {name: relation(key(text or "")) for name, text in groups.items()}
         return Finding(
             content=about_user(match.group().strip()),
             kind=kind,
@@ -86,7 +101,7 @@ def taste(pattern: str, value: str, *, prefix: str = "taste") -> Rule:
 
     def make(match: re.Match[str]) -> Finding | None:
         thing = key(VERB_BEFORE_OBJECT.sub("", match["v"]))
-        owner = match.groupdict().get("who")
+        owner = relation(match.groupdict().get("who") or "")
         slot = f"{prefix}:{owner}:{thing}" if owner else f"{prefix}:{thing}"
         content = about_user(match.group().strip())
         return Finding(content=content, kind="fact" if owner else "preference", slot=slot, value=value)
