@@ -61,7 +61,7 @@ _QUOTATION = re.compile(
 )
 _SPEAKER_LINE = re.compile(
     r"^[ \t]*(?:\[?\d{1,4}[-/:.\d \t]*\]?[ \t]*)?"
-    r"(?P<label>[A-Za-z][\w .'-]{0,24}|[\w·]{1,8})(?:[ \t]*[(（][^)）\n]*[)）])?[:：](?P<said>.*)$",
+    r"(?P<label>[A-Za-z][\w .'-]{0,24}|[\w·]{1,8})(?:[ \t]*[(（][^)）\n]*[)）])?(?:(?<!\d)[:：]|[:：](?!\d))(?P<said>.*)$",  # "at 5:30" names no speaker,
     re.MULTILINE,
 )
 _OWN_LABELS = re.compile(

@@ -79,7 +79,7 @@ FRAMES: tuple[Frame, ...] = (
     Frame(rf"(?:teach|teaches|taught) (?P<v>{_SUBJECT})", slot="teaches"),
     Frame(rf"(?:{_BE} )(?!(?:not|looking|hiring|seeing|meeting|calling|paying|waiting|talking|like|your|no|going|trying|asking|on)\b)(?P<v>(?:an? )?(?:[\w'-]+ ){{0,3}}?{ROLE}s?)(?: (?:at|in|for|from|with|who|based)\b[^?;]{{1,40}}?)?", slot="role"),
     # family
-    Frame(rf"(?:{_BE} |{_HAVE} been )?(?:expecting|having|adopting) (?P<v>(?:an?|our|my|another|twins|triplets|a second)\b(?: (?!it\b|problem|trouble|issue|error|hard|bad|good|great|look|meeting|weird)[\w-]+){{0,3}}?(?:baby|kid|child|son|daughter|boy|girl|twins|triplets|puppy))(?: [^?;]{{2,30}}?)?", slot="expecting"),
+    Frame(rf"(?:{_BE} |{_HAVE} been )?(?:expecting|having|adopting) (?P<v>(?:an?|our|my|another|twins|triplets|a second)\b(?: (?!it\b|problem|trouble|issue|error|hard|bad|good|great|look|meeting|weird)[\w-]+){{0,3}}? (?:baby|kid|child|son|daughter|boy|girl|twins|triplets|puppy))(?: [^?;]{{2,30}}?)?", slot="expecting"),
     Frame(rf"(?:{_BE} |got |{_HAVE} been |is getting |are getting )(?:happily |recently )?(?P<v>{_FAMILY_STATE})(?: (?:in|last|this|two|three|since|for|with|to|next|on)\b[^?;]{{2,30}}?)?", slot="marital status"),
     Frame(r"(?:turned|just turned|turns|is turning|turning) (?P<v>\d{1,3})", slot="age"),
     Frame(r"(?:passed away|died|is in (?:hospital|hospice|rehab|a care home))(?: [^?;]{3,30}?)?", slot="alive"),
@@ -195,7 +195,7 @@ FRAME_RULES: tuple[Rule, ...] = (
 
 _DROPPED = (
     (re.compile(r"^(?:just )?(?:started|joined|got|moved|quit|bought|adopted|opened|retired|broke|turned|gave up)\b", re.IGNORECASE), "I "),
-    (re.compile(r"^(?:just )?(?:starting|working|living|renting|based|learning|training|studying|expecting|freelancing|not doing|not working)\b", re.IGNORECASE), "I am "),
+    (re.compile(r"^(?:just )?(?:starting (?:at|as)|working (?:at|for|as|from)|living in|renting|based in|freelancing|not doing|not working)\b(?!.*\b(?:is|was|are|has|can|helps|makes)\b)", re.IGNORECASE), "I am "),
     (re.compile(r"^(?:just )?been\b", re.IGNORECASE), "I have "),
 )  # fmt: skip
 
