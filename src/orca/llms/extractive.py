@@ -173,7 +173,7 @@ def _stated(clause: Clause, spoken: str, subject: str | None) -> list[Finding]:
 
 
 _SPANS_COMMA = re.compile(
-    r"不是[^，,]{1,25}[，,]\s*而?是|^预算(?:方面|的话)?[，,:：]|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]|^my [\w-]+, [A-Z]|^(?:我的?)?[^，,]{2,4}(?:又|刚|已经)?[涨降]了[，,]|^i used to \w+,? but i\b",
+    r"不是[^，,]{1,25}[，,]\s*而?是|^预算(?:方面|的话)?[，,:：]|\b(?:is not|isn['’]t)\b[^,]{1,40}, (?:but|it['’]s|it is|rather)\b|^(?:from now on|in (?:the )?future|going forward|以后|今后|从现在起)[,，]|^my [\w-]+, [A-Z]|^(?:我的?)?[^，,]{2,4}(?:又|刚|已经)?[涨降]了[，,]|^i used to \w+,? but i\b|^my [\w-]+(?: [A-Z][a-z]+)? and i are\b",
     re.IGNORECASE,
 )
 

@@ -24,7 +24,7 @@ from orca.text.relative_dates import mentions_date
 from orca.types import MemoryKind
 
 _NAME = r"(?-i:[A-Z][a-z]{1,14})"
-_WHO = rf"(?:(?P<me>i|we)|(?:my|our) (?P<rel>{RELATIVE}(?:-in-law)?)(?:,? (?P<name>{_NAME}),?)?(?P<both> and i)?)"
+_WHO = rf"(?:(?P<me>i(?! are\b)|we)|(?:my|our) (?P<rel>{RELATIVE}(?:-in-law)?)(?:,? (?P<name>{_NAME}),?)?(?P<both> and i)?)"
 _ADVERBS = r"(?:(?:also|now|currently|still|really|actually|just|recently|finally|both|always|usually|often|mostly|mainly|already|only|originally|basically|officially|probably the only one who|like|sort of|kind of|all|each|super|so|pretty|totally|very|ended up) )*"
 _BE = r"(?:am|is|are|was)"
 _HAVE = r"(?:have|has|had)"
