@@ -24,6 +24,18 @@ def test_few_vectors(shape: tuple[int, int]) -> None:
     assert project(np.ones(shape)).shape == (shape[0], 2)
 
 
+def test_the_directions_are_those_of_a_whole_decomposition() -> None:
+    rng = np.random.default_rng(2)
+    spread = np.geomspace(3, 0.1, 96)
+    vectors = rng.normal(0, 1, (200, 96)) * spread
+    centred = vectors - vectors.mean(axis=0)
+    whole = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    points = project(vectors)
+    exact = centred @ whole.T
+    for axis in range(2):
+        assert abs(np.corrcoef(points[:, axis], exact[:, axis])[0, 1]) > 0.999
+
+
 @given(arrays(np.float32, (6, 4), elements=st.floats(-1, 1, width=32)))
 def test_bounds_and_repeats(vectors: np.ndarray) -> None:
     points = project(vectors)

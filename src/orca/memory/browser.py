@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-import numpy as np
-
 from orca.errors import ConfigError, NotFoundError
 from orca.health import Backlog
-from orca.memory.projection import project
 from orca.memory.upkeep import Upkeep
+from orca.memory.vector_map import MapPoint, VectorMap
 from orca.protocols import Store
-from orca.text.parts import plain_text
 from orca.types import (
     Job,
     JobKind,
@@ -23,7 +19,6 @@ from orca.types import (
     MemoryKind,
     MemoryState,
     Message,
-    Record,
     Role,
     RunStatus,
     Scope,
@@ -39,8 +34,6 @@ MAX_PAGE = 200
 
 MAX_POINTS = 2000
 """Most points of a map: enough to see its shape, and few enough to be worked out in a fraction of a second."""
-
-LABEL_CHARACTERS = 120
 
 T = TypeVar("T")
 
@@ -63,19 +56,6 @@ class Timeline:
     runs: tuple[SubAgentRun, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapPoint:
-    """A message or a memory on the map; ``x`` and ``y`` in [-1, 1]. ``group`` is the role or the kind of memory."""
-
-    record: Record
-    id: int
-    session: str | None
-    group: str
-    label: str
-    x: float
-    y: float
-
-
 class Browser:
     """Reads pages; the one thing it can set off is another try of jobs that wait.
 
@@ -86,8 +66,7 @@ class Browser:
     def __init__(self, store: Store, upkeep: Upkeep) -> None:
         self._store = store
         self._upkeep = upkeep
-        self._map_lock = threading.Lock()
-        self._map: tuple[object, list[MapPoint]] | None = None
+        self._map = VectorMap(store)
 
     # Conversations
 
@@ -287,43 +266,7 @@ class Browser:
         """
         if not 1 <= limit <= MAX_POINTS // 2:
             raise ConfigError(f"limit is {limit}; give 1 to {MAX_POINTS // 2}")
-        key = (self.version(), scope, limit)
-        with self._map_lock:
-            if self._map is None or self._map[0] != key:
-                self._map = (key, self._points(scope, limit))
-            return self._map[1]
-
-    def _points(self, scope: Scope, limit: int) -> list[MapPoint]:
-        messages = {
-            message.id: message
-            for message in self._store.browse.all_messages(scope=scope, limit=limit)
-            if message.id is not None
-        }
-        memories = {
-            memory.id: memory
-            for memory in self._store.memories.find(scope=scope, limit=limit)
-            if memory.id is not None
-        }
-        message_ids, message_vectors = self._store.browse.vectors("message", list(messages))
-        memory_ids, memory_vectors = self._store.browse.vectors("memory", list(memories))
-        found = [vectors for vectors in (message_vectors, memory_vectors) if len(vectors)]
-        places = project(np.vstack(found)).tolist() if found else []
-        rows: list[Message | Memory] = [messages[id] for id in message_ids]
-        rows += [memories[id] for id in memory_ids]
-        return [_point(row, x, y) for row, (x, y) in zip(rows, places, strict=True)]
-
-
-def _point(row: Message | Memory, x: float, y: float) -> MapPoint:
-    is_message = isinstance(row, Message)
-    return MapPoint(
-        record="message" if is_message else "memory",
-        id=row.id or 0,
-        session=row.session if isinstance(row, Message) else row.source_session,
-        group=row.role if isinstance(row, Message) else row.kind,
-        label=" ".join(plain_text(row.content).split())[:LABEL_CHARACTERS],
-        x=x,
-        y=y,
-    )
+        return self._map.points(scope=scope, limit=limit)
 
 
 def _checked(limit: int) -> int:

@@ -18,7 +18,8 @@ from orca.types import Scope
 MAX_NAME = 1000
 """Longest name of a user, agent or session in a request, in characters."""
 
-MAX_ID = 2**63 - 1
+MAX_ID = 2**53 - 1
+"""Largest id in a request: the largest whole number that every reader of JSON keeps exactly (RFC 7493, section 2.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

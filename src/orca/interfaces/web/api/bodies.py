@@ -31,7 +31,7 @@ def _stored(value: object) -> object:
     return jsonable(value, where="metadata")
 
 
-SOMETHING = "[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+SOMETHING = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 """A character that is neither white space nor a control. Spelled out, because engines differ over what ``\\s`` is."""
 
 Text = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1, max_length=MAX_TEXT, pattern=SOMETHING)]
