@@ -2,7 +2,8 @@
 
 python -m benchmarks.web [--messages 100000] [--rounds 20] [--json PATH]
 
-Each path is asked for again and again, and then each time after somebody has written, as while an agent works.
+Each path is asked for again and again, and then each time after somebody has written, as while an agent works. Beside
+the time that passed stands the processor's time, which other work on the machine does not lengthen as much.
 ``--json`` writes the figures; benchmarks/results/web.json has the last ones.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -86,17 +88,21 @@ def paths(client: TestClient) -> list[str]:
     ]  # fmt: skip
 
 
-def measure(client: TestClient, path: str, rounds: int, before: Callable[[], object]) -> float:
-    """Return the 95th percentile of the time of a path, in milliseconds; ``before`` each request, something is done."""
-    times = []
+def measure(client: TestClient, path: str, rounds: int, before: Callable[[], object]) -> tuple[float, float]:
+    """Return the 95th percentile of a path's time and the median of the processor's, in milliseconds.
+
+    ``before`` each request, something is done, which does not count.
+    """
+    times, busy = [], []
     for _ in range(rounds):
         before()
-        start = time.perf_counter()
+        start, ran = time.perf_counter(), time.process_time()
         status = client.get(path).status_code
         times.append((time.perf_counter() - start) * 1000)
+        busy.append((time.process_time() - ran) * 1000)
         if status != 200:
             raise RuntimeError(f"{path} was answered with {status}")
-    return statistics.quantiles(times, n=20, method="inclusive")[-1]
+    return statistics.quantiles(times, n=20, method="inclusive")[-1], statistics.median(busy)
 
 
 @contextmanager
@@ -132,16 +138,26 @@ def main() -> None:
 
         for path in paths(client):
             client.get(path)
-            warm = measure(client, path, asked.rounds, lambda: None)
-            written = measure(client, path, asked.rounds, write)
-            figures[path] = {"p95_ms": round(warm, 1), "p95_ms_after_a_write": round(written, 1)}
+            warm, busy = measure(client, path, asked.rounds, lambda: None)
+            written, busy_after = measure(client, path, asked.rounds, write)
+            figures[path] = {
+                "p95_ms": round(warm, 1),
+                "p95_ms_after_a_write": round(written, 1),
+                "cpu_ms": round(busy, 1),
+                "cpu_ms_after_a_write": round(busy_after, 1),
+            }
             over = "" if max(warm, written) <= PROMISE_MS else "over"
-            print(f"{warm:8.1f} ms {written:8.1f} ms  {over}\t{path}", flush=True)
+            print(
+                f"{warm:8.1f} ms {written:8.1f} ms {busy:8.1f} {busy_after:8.1f} cpu {over}\t{path}",
+                flush=True,
+            )
     if asked.json:
         found = {
             "command": f"python -m benchmarks.web --messages {asked.messages} --rounds {asked.rounds}",
             "messages": asked.messages,
             "promise_ms": PROMISE_MS,
+            "load_average": round(os.getloadavg()[0], 1),
+            "processors": os.cpu_count(),
             "paths": figures,
         }
         asked.json.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-ITERATIONS = 8
+ITERATIONS = 6
 BASIS = 10
 """Size of the subspace that is searched: the two directions, and some more that let them settle quickly."""
 
@@ -31,7 +31,8 @@ def project(vectors: np.ndarray) -> np.ndarray:
 def _main_directions(centred: np.ndarray) -> np.ndarray:
     """Return unit columns ``[dimensions, 2]``, or fewer where there are fewer dimensions, the strongest first."""
     dimensions = centred.shape[1]
-    basis = np.random.default_rng(0).standard_normal((dimensions, min(BASIS, dimensions)))
+    basis = np.random.default_rng(0).standard_normal((dimensions, min(BASIS, dimensions)), dtype=np.float32)
+    centred = centred.astype(np.float32)  # precise enough for a drawing, and twice as fast
     for _ in range(ITERATIONS):
         basis, _ = np.linalg.qr(centred.T @ (centred @ basis))
     _, _, directions = np.linalg.svd(centred @ basis, full_matrices=False)
