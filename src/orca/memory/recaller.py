@@ -15,6 +15,7 @@ from orca.memory.message_search import MessageSearch
 from orca.memory.query_embedding import QueryEmbedder
 from orca.memory.record_search import RecordSearch, record_hit
 from orca.memory.recorder import Recorder
+from orca.memory.rendering import RememberingCounter
 from orca.memory.reranking import RERANKED_HITS, HitReranker
 from orca.memory.retrieval_constants import LANES, SearchLane
 from orca.memory.working import select_window
@@ -64,7 +65,7 @@ class Recaller:
         self._queries = queries
         self._messages = messages
         self._records = records
-        self._counter = counter
+        self._counter = RememberingCounter(counter)
         self._clock = clock
         self._redaction = redaction
         self._reranker = reranker

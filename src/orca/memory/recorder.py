@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from orca.errors import ConfigError, StoreUnavailableError
 from orca.health import Check
-from orca.memory.rendering import message_tokens, render_message
+from orca.memory.rendering import all_message_tokens, render_message
 from orca.memory.spool import MessageSpool
 from orca.memory.turn_end import ends_turn, is_blank, summary_job
 from orca.protocols import Clock, Store, TokenCounter
@@ -63,9 +63,14 @@ class Recorder:
 
         Raises ``ConfigError`` for a message that cannot be kept, before anything is written.
         """
-        prepared = [self._prepare(message, scope, number) for number, message in enumerate(messages, 1)]
-        if not prepared:
+        checked = [self._checked(message, number) for number, message in enumerate(messages, 1)]
+        if not checked:
             return []
+        tokens = all_message_tokens([render_message(message) for message in checked], self._counter)
+        prepared = [
+            self._completed(message, scope, count, number)
+            for number, (message, count) in enumerate(zip(checked, tokens, strict=True), 1)
+        ]
         if self._stand_in and self._spool is not None:
             self._spool.append(prepared, scope=scope)
             return self._store_messages(prepared, scope)
@@ -143,7 +148,7 @@ class Recorder:
         self._notify()
         return stored
 
-    def _prepare(self, message: Message, scope: Scope, number: int) -> Message:
+    def _checked(self, message: Message, number: int) -> Message:
         if message.role not in ROLES:
             raise ConfigError(f"message {number}: role {message.role!r} is not one of {', '.join(ROLES)}")
         if message.msg_type not in get_args(MessageType):
@@ -153,8 +158,9 @@ class Recorder:
         message = _plain(message, number)
         if message.role in ("user", "system") and is_blank(message.content):
             raise ConfigError(f"message {number}: the content of a {message.role} message is empty")
-        message = mask_message(message, self._redaction)
-        tokens = message_tokens(render_message(message), self._counter)
+        return mask_message(message, self._redaction)
+
+    def _completed(self, message: Message, scope: Scope, tokens: int, number: int) -> Message:
         return replace(
             message,
             user=scope.user,
@@ -181,16 +187,22 @@ def _plain(message: Message, number: int) -> Message:
         calls is None or (isinstance(calls, list | tuple) and all(isinstance(one, Mapping) for one in calls))
     ):
         raise ConfigError(f"{where}tool_calls is not a list of mappings")
-    return replace(
-        message,
-        content=jsonable(content, where=f"{where}content"),
-        metadata=jsonable(metadata, where=f"{where}metadata"),
-        tool_calls=jsonable(calls, where=f"{where}tool_calls"),
-        name=_text(message.name, where=f"{where}name"),
-        tool_call_id=_text(message.tool_call_id, where=f"{where}tool_call_id"),
-        reasoning=_text(message.reasoning, where=f"{where}reasoning"),
-        dedupe_key=_text(message.dedupe_key, where=f"{where}dedupe_key"),
-    )
+    plain = {
+        "content": jsonable(content, where=f"{where}content"),
+        "metadata": jsonable(metadata, where=f"{where}metadata"),
+        "tool_calls": jsonable(calls, where=f"{where}tool_calls"),
+        "name": _text(message.name, where=f"{where}name"),
+        "tool_call_id": _text(message.tool_call_id, where=f"{where}tool_call_id"),
+        "reasoning": _text(message.reasoning, where=f"{where}reasoning"),
+        "dedupe_key": _text(message.dedupe_key, where=f"{where}dedupe_key"),
+    }
+    # Most messages are plain already, and a copy of a message costs more than all that is looked at here.
+    changed = {name: value for name, value in plain.items() if _differs(getattr(message, name), value)}
+    return replace(message, **changed) if changed else message
+
+
+def _differs(old: object, new: object) -> bool:
+    return old is not new and not (type(old) is type(new) and not old and not new)
 
 
 def _text(value: object, *, where: str) -> str | None:

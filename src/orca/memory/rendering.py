@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from orca.protocols import TokenCounter
 from orca.text.parts import strip_media
@@ -35,6 +35,15 @@ _MEDIA_WORDS = ("image", "audio", "video", "file", "document", "media")
 
 TokensOf = Callable[[Message], int]
 """What a message costs in a prompt, by some counter."""
+
+
+@runtime_checkable
+class ManyCounter(TokenCounter, Protocol):
+    """A counter that counts many texts at once more quickly than one by one."""
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens in each text."""
+        ...
 
 
 class RememberingCounter:
@@ -89,6 +98,32 @@ def message_tokens(message: Mapping[str, Any], counter: TokenCounter) -> int:
     if call_id := message.get("tool_call_id"):
         tokens += CALL_OVERHEAD + counter.count(str(call_id))
     return tokens
+
+
+def all_message_tokens(messages: Sequence[Mapping[str, Any]], counter: TokenCounter) -> list[int]:
+    """Return what each rendered message costs; their texts are counted at once where the counter can do that."""
+    if not isinstance(counter, ManyCounter):
+        return [message_tokens(message, counter) for message in messages]
+    asked = _Asked(counter.name)
+    for message in messages:
+        message_tokens(message, asked)
+    asked.answer(counter)
+    return [message_tokens(message, asked) for message in messages]
+
+
+class _Asked:
+    """Gathers the texts whose tokens are asked for, and knows them once they were counted."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._counts: dict[str, int] = {}
+
+    def count(self, text: str) -> int:
+        return self._counts.setdefault(text, 0)
+
+    def answer(self, counter: ManyCounter) -> None:
+        texts = list(self._counts)
+        self._counts = dict(zip(texts, counter.count_many(texts), strict=True))
 
 
 def prompt_tokens(messages: Iterable[Mapping[str, Any]], counter: TokenCounter) -> int:

@@ -11,7 +11,10 @@ MIN_EMBEDDED_CHARACTERS = 10
 """Messages of at most this many characters get no vector (seed: skip those shorter than 10)."""
 
 _DATA_URI = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]+")
-_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{512,}={0,2}")
+MIN_BASE64_CHARACTERS = 512
+"""Runs of so many characters of base64 are no words."""
+
+_BASE64_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{MIN_BASE64_CHARACTERS},}}={{0,2}}")
 
 
 def plain_text(content: Content) -> str:
@@ -37,7 +40,9 @@ def strip_media(text: str) -> str:
     """Return ``text`` with data URIs and long base64 runs replaced by a short mark."""
     if len(text) < 64:  # no data URI worth cutting fits
         return text
-    return _BASE64_RUN.sub("[base64]", _DATA_URI.sub("[media]", text))
+    if "data:" in text:
+        text = _DATA_URI.sub("[media]", text)
+    return text if len(text) < MIN_BASE64_CHARACTERS else _BASE64_RUN.sub("[base64]", text)
 
 
 def indexed_text(message: Message) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from orca.text.redaction_rules import AFTER_LABEL, LABELS, PASSWORD_NAME, RULES, TOKEN_NAME, Label, Rule
@@ -38,6 +39,9 @@ class Redaction:
             raise ValueError(f"{error.pattern!r} is not a regular expression: {error}") from error
         self._rules: tuple[Rule, ...] = (*own, *RULES) if on else ()
         self._labels = LABELS if on else ()
+        hints = [rule.hints for rule in self._rules] + [label.hints for label in self._labels]
+        self._hints = tuple(dict.fromkeys(chain.from_iterable(hints)))
+        self._always = any(not rule.hints for rule in self._rules)
 
     @property
     def on(self) -> bool:
@@ -47,6 +51,8 @@ class Redaction:
     def text(self, text: str) -> str:
         """Return ``text`` with every secret replaced by a mark that names its kind."""
         lowered = _lowered(text)
+        if not self._always and not self._hinted(lowered):
+            return text
         for rule in self._rules:
             if not rule.hints or any(hint in lowered for hint in rule.hints):
                 text = rule.pattern.sub(partial(self._masked, rule), text)
@@ -54,6 +60,12 @@ class Redaction:
             if any(hint in lowered for hint in label.hints):
                 text = self._labelled(label, text)
         return text
+
+    def _hinted(self, lowered: str) -> bool:
+        for hint in self._hints:  # noqa: SIM110 - most texts come by here, and a generator costs more than the search
+            if hint in lowered:
+                return True
+        return False
 
     def optional(self, text: str | None) -> str | None:
         """Return ``text`` masked, None for None."""
@@ -152,14 +164,15 @@ Spoken = TypeVar("Spoken", Message, SubAgentMessage)
 
 def mask_message(message: Spoken, redaction: Redaction) -> Spoken:
     """Return a message, or a sub-agent's step, with the secrets of every field that holds text masked."""
-    return replace(
-        message,
-        content=redaction.value(message.content),
-        name=redaction.optional(message.name),
-        tool_calls=redaction.value(message.tool_calls),
-        reasoning=redaction.optional(message.reasoning),
-        metadata=redaction.value(message.metadata),
-    )
+    masked = {
+        "content": redaction.value(message.content),
+        "name": redaction.optional(message.name),
+        "tool_calls": redaction.value(message.tool_calls),
+        "reasoning": redaction.optional(message.reasoning),
+        "metadata": redaction.value(message.metadata),
+    }
+    changed = {name: value for name, value in masked.items() if value != getattr(message, name)}
+    return replace(message, **changed) if changed else message
 
 
 def mask_run(run: SubAgentRun, redaction: Redaction) -> SubAgentRun:

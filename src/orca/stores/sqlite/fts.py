@@ -38,13 +38,13 @@ log = logging.getLogger(__name__)
 MAX_TERMS = 256
 """A search looks for this many terms at most: each is a question of its own to FTS5."""
 
-LOOKED_AT = 2
-"""Candidates whose terms are read, for each row that is asked for: which are the best shows only then."""
+LOOKED_AT, LEAST_LOOKED_AT = 2, 400
+"""Candidates whose terms are read, for each row that is asked for and at least: which are the best shows only then."""
 
 INDEXED_AT_ONCE = 2_000
 """Rows that are indexed at a time when an index is built."""
 
-_READ = "held.place, held.id, held.length, held.hashes, held.counts"
+_READ = "held.place, held.id, held.length, held.characters, held.hashes, held.counts"
 
 _SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\ud800-\udfff]")
 """ASCII characters at which the tokenizer splits, and lone surrogates; no index term holds any."""
@@ -52,10 +52,13 @@ _SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row on its way into the index; without a ``position`` it gets the next free one of its session."""
+    """One row on its way into the index: its text (``indexed_text``), whose it is, and where it stands.
+
+    Without a ``position`` it gets the next free one of its session.
+    """
 
     id: int
-    terms: Sequence[str]
+    text: str
     user: str
     agent: str
     session: str
@@ -76,7 +79,8 @@ class KeywordIndex:
         try:
             if connection.fts5_reason is not None:
                 raise StoreError(connection.fts5_reason)
-            self._forget_statistics(connection)
+            # Of an almost empty table ANALYZE notes what makes a scan of every look-up; all else does without, too.
+            connection.run("DROP TABLE IF EXISTS sqlite_stat1")
             if not connection.value("SELECT count(*) FROM sqlite_schema WHERE name = ?", (name,)):
                 self._create(connection)
                 if connection.value(f"SELECT EXISTS (SELECT 1 FROM {self.table.table})"):
@@ -186,31 +190,24 @@ class KeywordIndex:
         run = find_run(connection, self.table, scope, None)
         given = [] if run is None else connection.all(
             f"SELECT place FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held ON held.id = given.value"
-            " WHERE +held.place BETWEEN ? AND ? ORDER BY held.place",
+            " WHERE +held.place BETWEEN ? AND ?",
             (ids_json(ids), run.low, run.high),
         )  # fmt: skip
         rows = connection.all(
-            f"SELECT {_READ}, (SELECT length(said.content) FROM {self.table.table} AS said WHERE said.id = held.id)"
-            f" FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held"
-            " WHERE place BETWEEN given.value ->> 0 AND given.value ->> 1 ORDER BY held.id",
-            (json.dumps(_ranges([place for (place,) in given], radius)),),
+            f"SELECT {_READ} FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held"
+            " WHERE place BETWEEN given.value ->> 0 AND given.value ->> 1",
+            (json.dumps(_ranges([place for (place,) in given], radius).tolist()),),
         )
-        places, found, lengths, frequencies = _columns([row[:5] for row in rows], terms)
+        (places, found, lengths, characters), frequencies = _columns(rows, terms)
+        order = np.argsort(found)  # SQLite would carry the terms through its sorting
         return Placements(
-            ids=found,
-            sessions=places >> POSITION_BITS,
-            positions=places % POSITIONS,
-            lengths=lengths,
-            characters=np.array([row[5] or 0 for row in rows], dtype=np.int64),
-            frequencies=frequencies,
+            ids=found[order],
+            sessions=places[order] >> POSITION_BITS,
+            positions=places[order] % POSITIONS,
+            lengths=lengths[order],
+            characters=characters[order],
+            frequencies=frequencies[order],
         )
-
-    def _forget_statistics(self, connection: Connection) -> None:
-        """Delete what ``ANALYZE`` noted about the terms: of an almost empty table it makes scans instead of look-ups."""
-        if connection.value(
-            "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"
-        ) and connection.run("DELETE FROM sqlite_stat1 WHERE tbl = ?", (self.table.terms,)):
-            connection.run("ANALYZE sqlite_schema")  # reads anew what is left
 
     def _create(self, connection: Connection) -> None:
         name = self.table.keywords
@@ -225,11 +222,13 @@ class KeywordIndex:
         keywords: list[Row] = []
         rows: list[Row] = []
         for place, entry in self._placed(connection, entries):
-            packed = pack(entry.terms)
-            keywords.append((place, " ".join(entry.terms)))
-            rows.append((place, entry.id, packed.length, packed.hashes, packed.counts))
+            terms = index_terms(entry.text)
+            packed = pack(terms)
+            keywords.append((place, " ".join(terms)))
+            rows.append((place, entry.id, len(terms), len(entry.text), packed.hashes, packed.counts))
         connection.many(
-            f"INSERT INTO {table.terms}(place, id, length, hashes, counts) VALUES (?, ?, ?, ?, ?)", rows
+            f"INSERT INTO {table.terms}(place, id, length, characters, hashes, counts) VALUES (?, ?, ?, ?, ?, ?)",
+            rows,
         )
         connection.many(f"INSERT INTO {table.keywords}(rowid, text) VALUES (?, ?)", keywords)
         add_totals(connection, table, _by_session((place, 1, length) for place, _, length, *_ in rows))
@@ -278,9 +277,9 @@ class KeywordIndex:
         )
         rows = connection.all(
             f"SELECT {_READ} FROM json_each(?) AS given CROSS JOIN {self.table.terms} AS held ON place = given.value",
-            (json.dumps(found.best(LOOKED_AT * limit).tolist()),),
+            (json.dumps(found.best(max(LOOKED_AT * limit, LEAST_LOOKED_AT)).tolist()),),
         )
-        _, ids, lengths, counted = _columns(rows, asked)
+        (_, ids, lengths, _), counted = _columns(rows, asked)
         spread = np.zeros(len(terms))
         spread[usable] = found.spread
         frequencies = np.zeros((len(rows), len(terms)), dtype=np.int64)
@@ -297,16 +296,13 @@ class KeywordIndex:
 
 def _entries(rows: Iterable[Row]) -> Iterator[Entry]:
     for number, user, agent, session, position, name, content in rows:
-        yield Entry(number, index_terms(row_text(name, content)), user, agent, session, position)
+        yield Entry(number, row_text(name, content), user, agent, session, position)
 
 
-def _columns(
-    rows: Sequence[Row], terms: Sequence[str]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return places, ids and lengths ``int64 [n]`` and the terms' frequencies ``int64 [n, terms]`` of rows."""
-    places, ids, lengths, hashes, counts = zip(*rows, strict=True) if rows else ((),) * 5
-    numbers = [np.array(column, dtype=np.int64) for column in (places, ids, lengths)]
-    return numbers[0], numbers[1], numbers[2], unpack(hashes, counts, terms)
+def _columns(rows: Sequence[Row], terms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return places, ids, lengths and characters of rows ``int64 [4, n]``, and the terms' frequencies ``[n, terms]``."""
+    *numbers, hashes, counts = zip(*rows, strict=True) if rows else ((),) * 6
+    return np.array(numbers, dtype=np.int64), unpack(hashes, counts, terms)
 
 
 def _by_session(rows: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
@@ -319,15 +315,14 @@ def _by_session(rows: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, in
     return [(number, documents, terms) for number, (documents, terms) in totals.items()]
 
 
-def _ranges(places: Sequence[int], radius: int) -> list[tuple[int, int]]:
-    """Return the ranges within ``radius`` of sorted places and within their sessions, without overlaps."""
+def _ranges(places: Sequence[int], radius: int) -> np.ndarray:
+    """Return the ranges within ``radius`` of places and within their sessions, joined, ``int64 [n, 2]``."""
+    given = np.sort(np.array(places, dtype=np.int64))
+    if not len(given):
+        return np.empty((0, 2), dtype=np.int64)
     reach = min(radius, POSITIONS)
-    ranges: list[tuple[int, int]] = []
-    for place in places:
-        first = place & -POSITIONS
-        low, high = max(place - reach, first), min(place + reach, first + POSITIONS - 1)
-        if ranges and low <= ranges[-1][1] + 1:
-            ranges[-1] = (ranges[-1][0], high)
-        else:
-            ranges.append((low, high))
-    return ranges
+    first = given & -POSITIONS
+    low = np.maximum(given - reach, first)
+    high = np.minimum(given + reach, first + POSITIONS - 1)
+    begins = np.concatenate([[True], low[1:] > high[:-1] + 1])
+    return np.stack([low[begins], high[np.concatenate([begins[1:], [True]])]], axis=1)

@@ -15,7 +15,6 @@ from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
 from orca.stores.sqlite.records import BY_ID, checked, ids_json, row_text, sql_limit
-from orca.text.analysis import index_terms
 from orca.text.normalize import clean
 from orca.text.times import from_text, optional_from_text, optional_to_text, to_text
 from orca.types import MEMORY_KINDS, Job, KeywordResult, Memory, MemoryKind, Scope
@@ -171,7 +170,7 @@ class SQLiteMemories:
                 leave_indexes(connection, "memory", [number])
                 connection.run("UPDATE long_term_memories SET has_embedding = FALSE WHERE id = ?", (number,))
             elif old.state != "active" and memory.state == "active":
-                self._enter(connection, old, index_terms(row_text(None, old.content)))
+                self._enter(connection, old)
             return _get(connection, number, scope)
 
     def history(self, memory_id: int, *, scope: Scope) -> list[Memory]:
@@ -254,19 +253,20 @@ class SQLiteMemories:
             has_embedding=False,
             root_id=root_id,
         )
-        terms = index_terms(row_text(None, stored.content))
         number = int(connection.value(_INSERT, _row(stored)))
         if root_id is None:
             connection.run("UPDATE long_term_memories SET root_id = id WHERE id = ?", (number,))
         stored = replace(stored, id=number, root_id=root_id or number)
         if stored.state == "active":
-            self._enter(connection, stored, terms)
+            self._enter(connection, stored)
         return stored
 
-    def _enter(self, connection: Connection, memory: Memory, terms: Sequence[str]) -> None:
+    def _enter(self, connection: Connection, memory: Memory) -> None:
         """Put an active memory into keyword index and jobs."""
         number = memory.id or 0
-        self._index.add(connection, [Entry(number, terms, memory.user, memory.agent, "")])
+        self._index.add(
+            connection, [Entry(number, row_text(None, memory.content), memory.user, memory.agent, "")]
+        )
         job = Job(
             kind="embed",
             record="memory",

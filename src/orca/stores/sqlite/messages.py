@@ -24,7 +24,6 @@ from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
 from orca.stores.sqlite.records import BY_ID, checked, ids_json, sql_limit
-from orca.text.analysis import index_terms
 from orca.text.jsonable import to_json
 from orca.text.parts import indexed_text, is_embeddable, plain_text
 from orca.text.times import from_text, to_text
@@ -186,10 +185,11 @@ class SQLiteMessages:
         jobs: list[Job] = []
         for message in messages:
             number = message.id or 0
-            terms = index_terms(indexed_text(message))
             embeddable = is_embeddable(message)
             rows.append(_row(message, embeddable=embeddable))
-            entries.append(Entry(number, terms, scope.user, scope.agent, scope.session, message.position))
+            entries.append(
+                Entry(number, indexed_text(message), scope.user, scope.agent, scope.session, message.position)
+            )
             if embeddable:
                 jobs.append(
                     Job(

@@ -357,21 +357,24 @@ CREATE TABLE IF NOT EXISTS keyword_totals (
 CREATE TABLE IF NOT EXISTS terms_main_messages (
     place INTEGER PRIMARY KEY, -- the run of the session, and the position in it
     id INTEGER NOT NULL UNIQUE,
-    length INTEGER NOT NULL,
+    length INTEGER NOT NULL, -- in terms
+    characters INTEGER NOT NULL,
     hashes BLOB NOT NULL,
     counts BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS terms_short_term_memories (
     place INTEGER PRIMARY KEY,
     id INTEGER NOT NULL UNIQUE,
-    length INTEGER NOT NULL,
+    length INTEGER NOT NULL, -- in terms
+    characters INTEGER NOT NULL,
     hashes BLOB NOT NULL,
     counts BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS terms_long_term_memories (
     place INTEGER PRIMARY KEY,
     id INTEGER NOT NULL UNIQUE,
-    length INTEGER NOT NULL,
+    length INTEGER NOT NULL, -- in terms
+    characters INTEGER NOT NULL,
     hashes BLOB NOT NULL,
     counts BLOB NOT NULL
 );

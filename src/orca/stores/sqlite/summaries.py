@@ -12,7 +12,6 @@ from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
 from orca.stores.sqlite.records import BY_ID, checked, ids_json, row_text, sql_limit
-from orca.text.analysis import index_terms
 from orca.text.normalize import clean
 from orca.text.times import from_text, optional_from_text, to_text
 from orca.types import Job, KeywordResult, Scope, Summary
@@ -52,7 +51,6 @@ class SQLiteSummaries:
                 " AND summary_id IS NOT NULL ORDER BY 1",
                 sources,
             )
-            terms = index_terms(row_text(None, prepared.content))
             if existing:
                 stored = self._replace(connection, existing, prepared)
             else:
@@ -62,7 +60,8 @@ class SQLiteSummaries:
                 f"UPDATE main_messages SET summary_id = :summary WHERE {BY_ID} AND +session_id = :session",
                 {**sources, "summary": number},
             )
-            self._index.add(connection, [Entry(number, terms, scope.user, scope.agent, scope.session)])
+            text = row_text(None, prepared.content)
+            self._index.add(connection, [Entry(number, text, scope.user, scope.agent, scope.session)])
             job = Job(
                 kind="embed",
                 record="summary",

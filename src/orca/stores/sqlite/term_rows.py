@@ -8,6 +8,7 @@ million.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -23,9 +24,8 @@ MAX_COUNT = 255
 
 @dataclass(frozen=True, slots=True)
 class PackedTerms:
-    """Distinct terms as little-endian 32-bit ``hashes``, how often each occurs as bytes, and the number of all."""
+    """Distinct terms as little-endian 32-bit ``hashes``, and how often each occurs, a byte for each."""
 
-    length: int
     hashes: bytes
     counts: bytes
 
@@ -39,9 +39,14 @@ def term_hash(term: str) -> int:
 def pack(terms: Sequence[str]) -> PackedTerms:
     """Return the terms of a row as they are stored."""
     counted = Counter(terms)
-    hashes = np.fromiter(map(term_hash, counted), dtype="<u4", count=len(counted))
-    counts = array("B", [min(count, MAX_COUNT) for count in counted.values()])
-    return PackedTerms(len(terms), hashes.tobytes(), counts.tobytes())
+    hashes = array("I", map(term_hash, counted))
+    if sys.byteorder == "big":
+        hashes.byteswap()
+    try:
+        counts = bytes(counted.values())
+    except ValueError:
+        counts = bytes(min(count, MAX_COUNT) for count in counted.values())
+    return PackedTerms(hashes.tobytes(), counts)
 
 
 def unpack(hashes: Sequence[bytes], counts: Sequence[bytes], terms: Sequence[str]) -> np.ndarray:
