@@ -52,17 +52,18 @@ _SEPARATOR = re.compile(r"[\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row on its way into the index: its text (``indexed_text``), whose it is, and where it stands.
+    """One row on its way into the index: what it says, whose it is, and where it stands.
 
-    Without a ``position`` it gets the next free one of its session.
+    ``name`` is the speaker's. Without a ``position`` the row gets the next free one of its session.
     """
 
     id: int
-    text: str
+    content: str
     user: str
     agent: str
     session: str
     position: int = 0
+    name: str | None = None
 
 
 class KeywordIndex:
@@ -222,10 +223,10 @@ class KeywordIndex:
         keywords: list[Row] = []
         rows: list[Row] = []
         for place, entry in self._placed(connection, entries):
-            terms = index_terms(entry.text)
+            terms = index_terms(row_text(entry.name, entry.content))
             packed = pack(terms)
             keywords.append((place, " ".join(terms)))
-            rows.append((place, entry.id, len(terms), len(entry.text), packed.hashes, packed.counts))
+            rows.append((place, entry.id, len(terms), len(entry.content), packed.hashes, packed.counts))
         connection.many(
             f"INSERT INTO {table.terms}(place, id, length, characters, hashes, counts) VALUES (?, ?, ?, ?, ?, ?)",
             rows,
@@ -296,7 +297,7 @@ class KeywordIndex:
 
 def _entries(rows: Iterable[Row]) -> Iterator[Entry]:
     for number, user, agent, session, position, name, content in rows:
-        yield Entry(number, row_text(name, content), user, agent, session, position)
+        yield Entry(number, content, user, agent, session, position, name)
 
 
 def _columns(rows: Sequence[Row], terms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

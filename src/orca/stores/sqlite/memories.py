@@ -14,7 +14,7 @@ from orca.stores.sqlite.columns import metadata_column, metadata_of, one_of, opt
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
-from orca.stores.sqlite.records import BY_ID, checked, ids_json, row_text, sql_limit
+from orca.stores.sqlite.records import BY_ID, checked, ids_json, sql_limit
 from orca.text.normalize import clean
 from orca.text.times import from_text, optional_from_text, optional_to_text, to_text
 from orca.types import MEMORY_KINDS, Job, KeywordResult, Memory, MemoryKind, Scope
@@ -264,9 +264,7 @@ class SQLiteMemories:
     def _enter(self, connection: Connection, memory: Memory) -> None:
         """Put an active memory into keyword index and jobs."""
         number = memory.id or 0
-        self._index.add(
-            connection, [Entry(number, row_text(None, memory.content), memory.user, memory.agent, "")]
-        )
+        self._index.add(connection, [Entry(number, memory.content, memory.user, memory.agent, "")])
         job = Job(
             kind="embed",
             record="memory",

@@ -25,7 +25,7 @@ from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
 from orca.stores.sqlite.records import BY_ID, checked, ids_json, sql_limit
 from orca.text.jsonable import to_json
-from orca.text.parts import indexed_text, is_embeddable, plain_text
+from orca.text.parts import is_embeddable, plain_text
 from orca.text.times import from_text, to_text
 from orca.types import ROLES, Job, KeywordResult, Message, MessageType, Placements, Scope
 
@@ -188,7 +188,15 @@ class SQLiteMessages:
             embeddable = is_embeddable(message)
             rows.append(_row(message, embeddable=embeddable))
             entries.append(
-                Entry(number, indexed_text(message), scope.user, scope.agent, scope.session, message.position)
+                Entry(
+                    number,
+                    plain_text(message.content),
+                    scope.user,
+                    scope.agent,
+                    scope.session,
+                    message.position,
+                    message.name,
+                )
             )
             if embeddable:
                 jobs.append(

@@ -11,7 +11,7 @@ from orca.stores.sqlite.cascade import column, delete_rows, leave_indexes
 from orca.stores.sqlite.connection import Connection, Database, Row
 from orca.stores.sqlite.fts import Entry, KeywordIndex
 from orca.stores.sqlite.jobs import add_jobs
-from orca.stores.sqlite.records import BY_ID, checked, ids_json, row_text, sql_limit
+from orca.stores.sqlite.records import BY_ID, checked, ids_json, sql_limit
 from orca.text.normalize import clean
 from orca.text.times import from_text, optional_from_text, to_text
 from orca.types import Job, KeywordResult, Scope, Summary
@@ -60,8 +60,9 @@ class SQLiteSummaries:
                 f"UPDATE main_messages SET summary_id = :summary WHERE {BY_ID} AND +session_id = :session",
                 {**sources, "summary": number},
             )
-            text = row_text(None, prepared.content)
-            self._index.add(connection, [Entry(number, text, scope.user, scope.agent, scope.session)])
+            self._index.add(
+                connection, [Entry(number, prepared.content, scope.user, scope.agent, scope.session)]
+            )
             job = Job(
                 kind="embed",
                 record="summary",
