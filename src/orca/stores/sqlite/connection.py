@@ -253,7 +253,7 @@ class Database:
         return self._writer
 
     @property
-    def _inside(self) -> bool:
+    def inside(self) -> bool:
         """Whether this thread is in a transaction."""
         return getattr(self._local, "inside", False)
 
@@ -261,7 +261,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Give a connection to read from: inside a transaction the writing one, which sees its own writes."""
         self._check()
-        if self.in_memory or self._inside:
+        if self.in_memory or self.inside:
             with self._lock:
                 yield self._writing()
             return
@@ -308,7 +308,7 @@ class Database:
         self._check()
         with self._lock:
             connection = self._writing()
-            if self._inside:
+            if self.inside:
                 with connection.savepoint():
                     yield connection
                 return
@@ -329,7 +329,7 @@ class Database:
         """Give the writing connection outside any transaction, for statements that need that (``VACUUM``)."""
         self._check()
         with self._lock:
-            if self._inside:
+            if self.inside:
                 raise StoreError("this cannot be done inside a transaction; leave it first")
             yield self._writing()
 

@@ -103,7 +103,9 @@ class SQLiteStore:
             reasons = [index.out_of_step(connection) for index in self._indexes]
         return tuple(
             dict.fromkeys(
-                reason for reason in [self._database.notice, self.vectors.reason, *reasons] if reason
+                reason
+                for reason in [self._database.notice, self.vectors.reason, self.vectors.notice, *reasons]
+                if reason
             )
         )
 
@@ -126,7 +128,8 @@ class SQLiteStore:
         return verify.verify(self._database, vectors_available=self.vectors.available)
 
     def rebuild_index(self) -> Mapping[str, int]:
-        """Build the keyword indexes anew from the rows, and count the rows; return the number indexed by kind."""
+        """Build keyword indexes and the codes of vectors anew, and count the rows; return the number indexed by kind."""
+        self.vectors.rebuild_codes()
         with self._database.write() as connection:
             tallies.recount(connection)
             return {COUNT_NAMES[index.record]: index.rebuild(connection) for index in self._indexes}
@@ -150,6 +153,7 @@ class SQLiteStore:
 
     def scrub(self, texts: Collection[str] = ()) -> Sequence[Check]:
         """Rewrite the file so that no deleted text is left in it, nor in its log; look for ``texts`` in both."""
+        self.vectors.forget_codes()
         scrubbing.scrub(self._database, self._indexes, vectors=self.vectors.available)
         return scrubbing.check_files(self._database, texts)
 

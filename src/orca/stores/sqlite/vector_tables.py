@@ -6,21 +6,33 @@ answers without the extension and without a scan of the vectors.
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Sequence
 
 from orca.errors import StoreError
 from orca.stores.sqlite.connection import Connection
 from orca.stores.sqlite.records import TABLES, RecordTable, ids_json
+from orca.stores.sqlite.vector_codes import (
+    BATCH,
+    MIN_DIMENSIONS,
+    VectorEntry,
+    clear_codes,
+    forget_codes,
+    rebuild_codes,
+    store_codes,
+)
 from orca.types import Record
 
-CHUNK_ROWS = 256
-"""Vectors to a chunk. A chunk is allocated whole: 1 MB at 1,024 dimensions, where the default of 1,024 costs 4 MB."""
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES = 32_768
+"""Bytes of vectors to a chunk. A vector is read, and written, by following the pages of its chunk from the start: at
+1,024 dimensions 11 µs in chunks of 8, 126 µs in chunks of 256. A scan of the table takes about the same with either."""
+
+MAX_CHUNK_ROWS = 256
 
 PROBE_TABLE = "temp.orca_vector_probe"
-
-VectorEntry = tuple[int, bytes, int, int]
-"""A row's id, its vector as float32 bytes, and the numbers of its owner and of its session."""
 
 
 def probe(connection: Connection) -> str | None:
@@ -54,8 +66,13 @@ def create_table(connection: Connection, table: RecordTable, space_id: int, dime
     connection.run(
         f"CREATE VIRTUAL TABLE {table.vectors(space_id)} USING vec0({table.vector_key} INTEGER PRIMARY KEY,"
         f" embedding FLOAT[{int(dimensions)}] distance_metric=cosine, owner INTEGER, session INTEGER,"
-        f" chunk_size={CHUNK_ROWS})"
+        f" chunk_size={chunk_rows(dimensions)})"
     )
+
+
+def chunk_rows(dimensions: int) -> int:
+    """Return how many vectors a chunk holds, a multiple of 8 as sqlite-vec asks for."""
+    return max(8, min(MAX_CHUNK_ROWS, CHUNK_BYTES // (4 * dimensions) // 8 * 8))
 
 
 def table_names(connection: Connection) -> set[str]:
@@ -107,6 +124,7 @@ def store_vectors(
     name = table.vectors(space_id)
     ids = [entry[0] for entry in entries]
     if park:
+        forget_codes(connection, record, ids, space_id)
         _bury(connection, record, ids, [(space_id, name)] if name in table_names(connection) else [])
         connection.many(
             "INSERT OR REPLACE INTO parked_vectors(space_id, record, target_id, embedding, owner, session)"
@@ -118,6 +136,7 @@ def store_vectors(
     connection.many(
         f"INSERT INTO {name}({table.vector_key}, embedding, owner, session) VALUES (?, ?, ?, ?)", entries
     )
+    store_codes(connection, record, space_id, entries)
 
 
 def forget_vectors(connection: Connection, record: Record, ids: Sequence[int]) -> None:
@@ -128,6 +147,7 @@ def forget_vectors(connection: Connection, record: Record, ids: Sequence[int]) -
         "DELETE FROM parked_vectors WHERE record = ? AND target_id IN (SELECT value FROM json_each(?))",
         (record, ids_json(ids)),
     )
+    forget_codes(connection, record, ids)
     tables = record_tables(connection, record)
     if connection.vector_reason is not None:
         _bury(connection, record, ids, tables)
@@ -152,6 +172,7 @@ def clear_tables(connection: Connection, space_id: int, dimensions: int) -> int:
             connection.run(f"DROP TABLE {name}")
             create_table(connection, table, space_id, dimensions)
     connection.run("DELETE FROM parked_vectors WHERE space_id = ?", (space_id,))
+    clear_codes(connection, space_id)
     return removed
 
 
@@ -170,14 +191,13 @@ def absorb_parked(connection: Connection) -> None:
                 "SELECT target_id FROM vector_tombstones WHERE space_id = ? AND record = ?", (number, record)
             )
             _delete(connection, table.vectors(number), table.vector_key, [target for (target,) in buried])
-            columns = "target_id, embedding, owner, session"
             chosen = "parked_vectors WHERE space_id = ? AND record = ?"
-            connection.run(
-                f"INSERT INTO {table.vectors(number)}({table.vector_key}, embedding, owner, session)"
-                f" SELECT {columns} FROM {chosen}",
-                (number, record),
-            )
-            connection.run(f"DELETE FROM {chosen}", (number, record))
+            while entries := connection.all(
+                f"SELECT target_id, embedding, owner, session FROM {chosen} ORDER BY target_id LIMIT ?",
+                (number, record, BATCH),
+            ):
+                store_vectors(connection, record, number, entries, park=False)
+                connection.run(f"DELETE FROM {chosen} AND target_id <= ?", (number, record, entries[-1][0]))
     connection.run("DELETE FROM vector_tombstones")
 
 
@@ -185,13 +205,48 @@ def rebuild_tables(connection: Connection) -> None:
     """Write every vector table anew, so that no deleted vector is left in a half-empty chunk."""
     for number, dimensions in connection.all("SELECT id, dimensions FROM embedding_spaces"):
         for table in TABLES.values():
+            _rebuild_table(connection, table, number, dimensions)
+
+
+def bring_up_to_date(connection: Connection) -> None:
+    """Bring what an older version left to this one's form: the size of chunks, and codes where there are none."""
+    existing = table_names(connection)
+    for number, dimensions in connection.all("SELECT id, dimensions FROM embedding_spaces"):
+        for record, table in TABLES.items():
             name = table.vectors(number)
-            columns = f"{table.vector_key}, embedding, owner, session"
-            connection.run(f"CREATE TABLE vector_copy AS SELECT {columns} FROM {name}")
-            connection.run(f"DROP TABLE {name}")
-            create_table(connection, table, number, dimensions)
-            connection.run(f"INSERT INTO {name}({columns}) SELECT {columns} FROM vector_copy")
-            connection.run("DROP TABLE vector_copy")
+            if name not in existing or not connection.value(f"SELECT EXISTS (SELECT 1 FROM {name}_rowids)"):
+                continue
+            written = str(connection.value("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)))
+            if f"chunk_size={chunk_rows(dimensions)})" not in written:
+                log.info("writing %s in smaller chunks, once", name)
+                _rebuild_table(connection, table, number, dimensions)
+            if dimensions >= MIN_DIMENSIONS and not connection.value(
+                "SELECT EXISTS (SELECT 1 FROM vector_codes WHERE space_id = ? AND record = ?)",
+                (number, record),
+            ):
+                log.info("making the codes of %s, once", name)
+                rebuild_codes(connection, record, number, dimensions)
+
+
+def rebuild_all_codes(connection: Connection) -> int:
+    """Make the codes of every vector anew; return how many."""
+    existing = table_names(connection)
+    return sum(
+        rebuild_codes(connection, record, number, dimensions)
+        for number, dimensions in connection.all("SELECT id, dimensions FROM embedding_spaces")
+        for record, table in TABLES.items()
+        if table.vectors(number) in existing
+    )
+
+
+def _rebuild_table(connection: Connection, table: RecordTable, space_id: int, dimensions: int) -> None:
+    name = table.vectors(space_id)
+    columns = f"{table.vector_key}, embedding, owner, session"
+    connection.run(f"CREATE TABLE vector_copy AS SELECT {columns} FROM {name}")
+    connection.run(f"DROP TABLE {name}")
+    create_table(connection, table, space_id, dimensions)
+    connection.run(f"INSERT INTO {name}({columns}) SELECT {columns} FROM vector_copy")
+    connection.run("DROP TABLE vector_copy")
 
 
 def _delete(connection: Connection, name: str, key: str, ids: Sequence[int]) -> None:

@@ -1,9 +1,8 @@
 """Vectors in sqlite-vec tables, one per embedding space and kind of row, and parked when sqlite-vec is missing.
 
-A vector table carries two integers that stand for the row's owner and session, so that the scope acts inside the
-nearest-neighbour search and not after it. Rows found are compared with their scope exactly. The search is wrapped
-in a materialised table expression, and each row is looked up in a query of its own: with stale planner statistics
-SQLite would otherwise repeat the search, or scan the rows, for every row.
+A vector and its code carry two integers that stand for the row's owner and session, so that the scope acts inside
+the nearest-neighbour search and not after it. Rows found are compared with their scope exactly. The codes are searched
+(``nearest.py``); where they cannot be, sqlite-vec scans every vector.
 """
 
 from __future__ import annotations
@@ -16,16 +15,21 @@ import numpy as np
 from orca.errors import EmbeddingSpaceMismatchError, StoreError
 from orca.health import SpaceStatus
 from orca.protocols import Clock
+from orca.stores._code_index import ScopeColumn
+from orca.stores.sqlite.code_lanes import CodeLanes
 from orca.stores.sqlite.connection import Connection, Database
 from orca.stores.sqlite.jobs import add_missing_embeddings
+from orca.stores.sqlite.nearest import Nearest, living, scan
 from orca.stores.sqlite.records import TABLES, ids_json, scope_number, sql_limit
 from orca.stores.sqlite.vector_tables import (
     absorb_parked,
+    bring_up_to_date,
     clear_tables,
     count_vectors,
     create_tables,
     held,
     probe,
+    rebuild_all_codes,
     store_vectors,
     table_names,
 )
@@ -34,9 +38,6 @@ from orca.types import EmbeddingSpace, Record, Scope
 
 log = logging.getLogger(__name__)
 
-MAX_K = 4096
-"""The most neighbours that sqlite-vec's own search gives; beyond it the table is scanned and sorted."""
-
 
 class SQLiteVectors:
     """The vector facet. See ``orca.protocols.VectorStore``."""
@@ -44,6 +45,7 @@ class SQLiteVectors:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._lanes = CodeLanes(database)
         with database.exclusive() as connection:
             self._reason = connection.vector_reason or probe(connection)
             # An extension that loads and does not work is as good as none, on this and every later connection.
@@ -53,6 +55,7 @@ class SQLiteVectors:
         elif not database.read_only:
             with database.write() as connection:
                 absorb_parked(connection)
+                bring_up_to_date(connection)
         with database.read() as connection:
             row = connection.one("SELECT id, dimensions FROM embedding_spaces WHERE current")
         self._space: tuple[int, int] | None = None if row is None else (row[0], row[1])
@@ -66,6 +69,11 @@ class SQLiteVectors:
     def reason(self) -> str | None:
         """Why vectors are off, in words, or None."""
         return self._reason
+
+    @property
+    def notice(self) -> str | None:
+        """Why a search scans every vector although there should be codes, in words, or None."""
+        return self._lanes.reason
 
     @property
     def space(self) -> EmbeddingSpace | None:
@@ -191,56 +199,40 @@ class SQLiteVectors:
         if not (self.available and self._space and limit):
             return []
         number, dimensions = self._space
-        vector = unit_vectors(query, dimensions)[0].tobytes()
-        table = TABLES[record]
-        name = table.vectors(number)
+        vector = unit_vectors(query, dimensions)[0]
         one_session = record == "summary" or (record == "message" and not across_sessions)
-        column = "session" if one_session else "owner"
+        column: ScopeColumn = "session" if one_session else "owner"
         parts = (scope.user, scope.agent, scope.session) if one_session else (scope.user, scope.agent)
         with self._database.snapshot() as connection:
-            if limit > MAX_K:
-                limit = min(limit, int(connection.value(f"SELECT count(*) FROM {name}_rowids")))
-            nearest = (
-                f"SELECT {table.vector_key} AS id, distance FROM {name}"
-                f" WHERE embedding MATCH :vector AND k = :limit AND {column} = :scope"
-                if limit <= MAX_K
-                else f"SELECT {table.vector_key} AS id, vec_distance_cosine(embedding, :vector) AS distance"
-                f" FROM {name} WHERE {column} = :scope ORDER BY distance LIMIT :limit"
-            )
-            if not limit:
-                return []
-            rows = connection.all(
-                f"WITH near AS MATERIALIZED ({nearest}) SELECT id, distance FROM near"
-                f" WHERE (SELECT row.user_id = :user AND row.agent = :agent AND {table.live}"
-                f" AND (NOT :one_session OR {table.session} = :session)"
-                f" FROM {table.table} AS row WHERE row.id = near.id)"
-                " ORDER BY distance, id",
-                {
-                    "vector": vector,
-                    "limit": limit,
-                    "scope": scope_number(*parts),
-                    "user": scope.user,
-                    "agent": scope.agent,
-                    "one_session": one_session,
-                    "session": scope.session,
-                },
-            )
-        return [(target, 1.0 - distance) for target, distance in rows]
+            nearest = Nearest(self._lanes, connection, (number, record, dimensions), vector)
+            found = nearest.search(column, scope_number(*parts), limit)
+            if found is None:
+                name = TABLES[record].vectors(number)
+                found = scan(
+                    connection, name, TABLES[record].vector_key, vector, column, scope_number(*parts), limit
+                )
+            return living(connection, record, found, scope=scope, one_session=one_session)
 
     def similarities(self, record: Record, ids: Sequence[int], query: np.ndarray) -> list[tuple[int, float]]:
         """Return ``(id, cosine similarity)`` of those of the given rows that have a vector, in order of id."""
         if not (self.available and self._space):
             return []
         number, dimensions = self._space
-        vector = unit_vectors(query, dimensions)[0].tobytes()
-        table = TABLES[record]
-        with self._database.read() as connection:
-            rows = connection.all(
-                f"SELECT {table.vector_key}, vec_distance_cosine(embedding, ?) FROM {table.vectors(number)}"
-                f" WHERE {table.vector_key} IN (SELECT value FROM json_each(?)) ORDER BY 1",
-                (vector, ids_json(ids)),
-            )
-        return [(target, 1.0 - distance) for target, distance in rows]
+        vector = unit_vectors(query, dimensions)[0]
+        with self._database.snapshot() as connection:
+            nearest = Nearest(self._lanes, connection, (number, record, dimensions), vector)
+            return sorted(nearest.similarities(ids))
+
+    def rebuild_codes(self) -> int:
+        """Make the codes of every vector anew; return how many. Nothing without the extension."""
+        if not self.available:
+            return 0
+        with self._database.write() as connection:
+            return rebuild_all_codes(connection)
+
+    def forget_codes(self) -> None:
+        """Let go of the codes in memory, those of deleted rows among them; the next search reads what is stored."""
+        self._lanes.forget()
 
 
 def unit_vectors(vectors: np.ndarray, dimensions: int) -> np.ndarray:

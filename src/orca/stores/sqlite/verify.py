@@ -10,6 +10,7 @@ from orca.stores.sqlite import tallies
 from orca.stores.sqlite.connection import Connection, Database
 from orca.stores.sqlite.fts import KeywordIndex
 from orca.stores.sqlite.records import TABLES, RecordTable
+from orca.stores.sqlite.vector_codes import MIN_DIMENSIONS, check_codes
 from orca.stores.sqlite.vector_tables import held, record_tables
 
 SHOWN = 3
@@ -36,6 +37,7 @@ def verify(database: Database, *, vectors_available: bool) -> Sequence[Check]:
         for table in TABLES.values():
             checks.append(_keywords(connection, table))
             checks.extend(_vectors(connection, table))
+            checks.append(_codes(connection, table))
             checks.append(_jobs(connection, table))
         checks.append(_runs(connection))
         checks.append(_chains(connection))
@@ -115,6 +117,21 @@ def _vectors(connection: Connection, table: RecordTable) -> Iterator[Check]:
         )
     yield Check(
         name=f"orphan vectors of {table.table}", ok=not orphans, detail=f"{orphans} vectors without a row"
+    )
+
+
+def _codes(connection: Connection, table: RecordTable) -> Check:
+    """Make the code of every vector anew and compare it with the one that is stored."""
+    total = wrong = extra = 0
+    widths: dict[int, int] = dict(connection.all("SELECT id, dimensions FROM embedding_spaces"))
+    for number, _ in record_tables(connection, table.record):
+        if widths[number] >= MIN_DIMENSIONS:
+            found = check_codes(connection, table.record, number, widths[number])
+            total, wrong, extra = (sum(pair) for pair in zip((total, wrong, extra), found, strict=True))
+    return Check(
+        name=f"vector codes of {table.table}",
+        ok=not (wrong or extra),
+        detail=f"{total} codes, {wrong} missing or wrong, {extra} without a vector",
     )
 
 
