@@ -198,12 +198,15 @@ def scan(
 
 
 def living(connection: Connection, record: Record, found: Found, *, scope: Scope, one_session: bool) -> Found:
-    """Return those of the rows that exist in the scope; an index knows scopes by their digests alone."""
+    """Return those of the rows that exist in the scope; an index knows scopes by their digests alone.
+
+    The plus signs keep SQLite from an index of scopes, which stale statistics may recommend and which holds all rows.
+    """
     table = TABLES[record]
-    session = f" AND {table.session} = :session" if one_session else ""
+    session = f" AND +{table.session} = :session" if one_session else ""
     rows = connection.all(
         f"SELECT row.id FROM json_each(:ids) AS near CROSS JOIN {table.table} AS row ON row.id = near.value"
-        f" WHERE row.user_id = :user AND row.agent = :agent AND {table.live}{session}",
+        f" WHERE +row.user_id = :user AND +row.agent = :agent AND +({table.live}){session}",
         {
             "ids": ids_json(number for number, _ in found),
             "user": scope.user,
