@@ -14,7 +14,7 @@ import numpy as np
 from orca.stores._code_index import ScopeColumn
 from orca.stores.sqlite.code_lanes import CodeLanes, Key, View
 from orca.stores.sqlite.connection import Connection
-from orca.stores.sqlite.records import TABLES, ids_json
+from orca.stores.sqlite.records import BY_ID, TABLES, ids_json
 from orca.stores.sqlite.vector_codes import quantizer, read_codes
 from orca.stores.sqlite.vector_reads import read_vectors
 from orca.types import Record, Scope
@@ -198,15 +198,11 @@ def scan(
 
 
 def living(connection: Connection, record: Record, found: Found, *, scope: Scope, one_session: bool) -> Found:
-    """Return those of the rows that exist in the scope; an index knows scopes by their digests alone.
-
-    The plus signs keep SQLite from an index of scopes, which stale statistics may recommend and which holds all rows.
-    """
+    """Return those of the rows that exist in the scope; an index knows scopes by their digests alone."""
     table = TABLES[record]
     session = f" AND +{table.session} = :session" if one_session else ""
     rows = connection.all(
-        f"SELECT row.id FROM json_each(:ids) AS near CROSS JOIN {table.table} AS row ON row.id = near.value"
-        f" WHERE +row.user_id = :user AND +row.agent = :agent AND +({table.live}){session}",
+        f"SELECT id FROM {table.table} WHERE {BY_ID} AND +({table.live}){session}",
         {
             "ids": ids_json(number for number, _ in found),
             "user": scope.user,
