@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,15 +36,35 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ORCA_HOME", str(tmp_path / "home"))
 
 
+def open_at(path: Path) -> MemoryManager:
+    return open_memory(path, embedder=FakeEmbedder(dimensions=16), chat_model=None)
+
+
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[MemoryManager]:
-    with open_memory(tmp_path / "chat.db", embedder=FakeEmbedder(dimensions=16), chat_model=None) as opened:
+    with open_at(tmp_path / "chat.db") as opened:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with something of everything; each test works on a copy, which is quicker than filling it again."""
+    folder = tmp_path_factory.mktemp("stored")
+    with open_at(folder / "chat.db") as memory:
+        _fill(memory)
+        memory.backup(str(folder / "copy.db"))
+    return folder / "copy.db"
+
+
 @pytest.fixture
-def filled(memory: MemoryManager) -> MemoryManager:
+def filled(stored: Path, tmp_path: Path) -> Iterator[MemoryManager]:
     """A session with tool calls and a sub-agent's run, memories, and another user's rows."""
+    shutil.copyfile(stored, tmp_path / "filled.db")
+    with open_at(tmp_path / "filled.db") as opened:
+        yield opened
+
+
+def _fill(memory: MemoryManager) -> None:
     memory.observe(scope=SCOPE, role="user", content="我只吃素，下周去上海出差")
     call = memory.observe(
         scope=SCOPE,
@@ -63,7 +84,6 @@ def filled(memory: MemoryManager) -> MemoryManager:
     memory.observe(scope=Scope(user="bob", session="trip"), role="user", content="bob's secret plan")
     memory.remember(scope=Scope(user="bob"), content="bob's secret memory")
     assert memory.flush(30)
-    return memory
 
 
 def client(app: FastAPI, **headers: str) -> TestClient:

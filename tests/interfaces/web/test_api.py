@@ -120,6 +120,8 @@ def test_lists_are_paged_to_their_end(filled: MemoryManager, get: Get, path: str
     for number in range(5):
         filled.observe(scope=Scope(session=f"s{number}"), role="user", content=f"message number {number}")
         filled.remember(scope=Scope(), content=f"memory number {number}")
+    if path != "/jobs":  # the worker marks a message when it has a vector, between one page and the next
+        assert filled.flush(30)
     everything = get(path + ("&" if "?" in path else "?") + "limit=200")
     assert everything["next"] is None
     rows, page = [], get(path + ("&" if "?" in path else "?") + "limit=2")

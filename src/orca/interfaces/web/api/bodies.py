@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from orca.interfaces.web.state import MAX_ID
 from orca.text.jsonable import jsonable
 from orca.text.normalize import clean
 from orca.types import MemoryKind
@@ -31,7 +32,7 @@ def _stored(value: object) -> object:
     return jsonable(value, where="metadata")
 
 
-SOMETHING = r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+SOMETHING = r"[^\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 """A character that is neither white space nor a control. Spelled out, because engines differ over what ``\\s`` is."""
 
 Text = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1, max_length=MAX_TEXT, pattern=SOMETHING)]
@@ -81,4 +82,4 @@ class ContextQuery(In):
 class JobsNamed(In):
     """Which jobs; without ``ids`` all of them."""
 
-    ids: Annotated[list[Annotated[int, Field(ge=1, le=2**63 - 1)]], Field(max_length=1000)] | None = None
+    ids: Annotated[list[Annotated[int, Field(ge=1, le=MAX_ID)]], Field(max_length=1000)] | None = None
