@@ -64,7 +64,7 @@ def served(memory: MemoryManager, settings: Settings) -> Iterator[str]:
 def fill(memory: MemoryManager) -> None:
     """Load the sample conversation and let everything be made of it."""
     with resources.as_file(resources.files("orca.samples")) as folder:
-        import_files([folder], memory=memory, scope=Scope(), format="auto")
+        import_files([folder], memory=memory, scope=Scope(), format="auto", trusted=True)
     memory.flush(300)
     for session in memory.sessions()[:-1]:
         memory.end_session(scope=Scope(session=session.id))
