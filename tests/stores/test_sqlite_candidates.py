@@ -92,6 +92,7 @@ def test_both_stores_find_the_same(backend: str, tmp_path: Path) -> None:
 
 def test_beyond_the_budget_rare_words_and_pairs_of_common_ones_are_found(monkeypatch: Any) -> None:
     monkeypatch.setattr(candidates, "PROBED", 8)
+    monkeypatch.setattr(candidates, "SMALL_RUN", 0)
     monkeypatch.setattr(candidates, "BUDGET", 60)
     store = open_store()
     texts = [f"tea number{n}" if n % 2 else f"plum number{n}" for n in range(400)]
@@ -116,6 +117,7 @@ def test_a_search_for_many_rows_of_a_common_word_finds_as_many() -> None:
 
 def test_the_newest_rows_stand_for_a_word_that_is_everywhere(monkeypatch: Any) -> None:
     monkeypatch.setattr(candidates, "PROBED", 8)
+    monkeypatch.setattr(candidates, "SMALL_RUN", 0)
     monkeypatch.setattr(candidates, "BUDGET", 20)
     store = open_store()
     for session in range(5):
