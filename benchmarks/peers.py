@@ -336,62 +336,99 @@ PEERS: Mapping[str, tuple[Callable[[Path, np.ndarray], Peer], str]] = {
 }
 
 
-def measure(name: str, messages: int, dimensions: int, asked: int, folder: Path) -> Figures:
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every store of one size is given, in files, so that all get the same and none pays for its making."""
+
+    folder: Path
+    messages: int
+    dimensions: int
+    asked: int
+
+    def prepare(self) -> None:
+        """Write the vectors, the questions, and for each the numbers of the truly nearest rows of its user."""
+        shape = (self.messages, self.dimensions)
+        rows = np.lib.format.open_memmap(self.folder / "rows.npy", mode="w+", dtype=np.float32, shape=shape)
+        start = 0
+        for part in synthetic.vectors(self.messages, self.dimensions):
+            rows[start : start + len(part)] = part
+            start += len(part)
+        questions = synthetic.queries(self.messages, self.dimensions, self.asked)
+        np.save(self.folder / "questions.npy", questions)
+        nearest = []
+        for place, question in enumerate(questions):
+            user = place % USERS
+            best = np.argsort(-(rows[user::USERS] @ question))[:NEAREST]
+            nearest.append((best * USERS + user).tolist())
+        (self.folder / "nearest.json").write_text(json.dumps(nearest), encoding="utf-8")
+
+
+def measure(name: str, task: Task, folder: Path) -> Figures:
     """Fill a store and search it; ``folder`` is empty."""
-    rows = np.concatenate(list(synthetic.vectors(messages, dimensions)))
-    questions = synthetic.queries(messages, dimensions, asked)
-    truth = _nearest(rows, questions)
-    before = _resident()
+    rows = np.load(task.folder / "rows.npy", mmap_mode="r")
+    questions = np.load(task.folder / "questions.npy")
+    nearest = json.loads((task.folder / "nearest.json").read_text(encoding="utf-8"))
+    before = _held()
     open_, package = PEERS[name]
     peer = open_(folder, rows)
     started = time.perf_counter()
     batch: list[str] = []
-    for number, text in enumerate(synthetic.texts(messages), 1):
+    for number, text in enumerate(synthetic.texts(task.messages), 1):
         batch.append(text)
-        if len(batch) == BATCH or number == messages:
+        if len(batch) == BATCH or number == task.messages:
             first = number - len(batch)
-            peer.add(first, batch, rows[first:number])
+            peer.add(first, batch, np.array(rows[first:number]))
             batch = []
     peer.ready()
-    added = messages / (time.perf_counter() - started)
-    words = list(synthetic.texts(asked, start=messages))
+    added = task.messages / (time.perf_counter() - started)
+    words = list(synthetic.texts(task.asked, start=task.messages))
     times, found = [], []
-    for place in range(-5, asked):  # the first few warm it up
-        user = place % USERS
+    for place in range(-5, task.asked):  # the first few warm it up
         started = time.perf_counter()
-        hits = peer.search(words[place].rpartition(" #")[0], questions[place], user)
+        hits = peer.search(words[place].rpartition(" #")[0], questions[place], place % USERS)
         if place >= 0:
             times.append((time.perf_counter() - started) * 1000)
-            found.append(len(truth[place].intersection(hits)) / len(truth[place]))
+            found.append(len(set(nearest[place]).intersection(hits)) / len(nearest[place]))
     p50, p95, p99 = np.percentile(times, [50, 95, 99]).round(2).tolist()
     return Figures(
         store=name,
         version=metadata.version(package),
-        messages=messages,
-        dimensions=dimensions,
+        messages=task.messages,
+        dimensions=task.dimensions,
         added_per_second=round(added),
         p50=p50,
         p95=p95,
         p99=p99,
         recall=round(float(np.mean(found)), 4),
-        memory=round(_resident() - before),
+        memory=round(_held() - before),
         files=round(sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6, 1),
     )
 
 
-def _nearest(rows: np.ndarray, questions: np.ndarray) -> list[set[int]]:
-    """Return the numbers of the truly nearest rows of each question's user."""
-    truth = []
-    for place, question in enumerate(questions):
-        own = np.arange(place % USERS, len(rows), USERS)
-        cosines = rows[own] @ question
-        truth.append(set(own[np.argsort(-cosines)[:NEAREST]].tolist()))
-    return truth
+def _held() -> float:
+    """Return the memory that this process holds and no file backs, in MB; what it peaked at, where that is unknown."""
+    rollup = Path("/proc/self/smaps_rollup")
+    if not rollup.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    line = next(line for line in rollup.read_text().splitlines() if line.startswith("Anonymous:"))
+    return int(line.split()[1]) / 1024
 
 
-def _resident() -> float:
-    """Return the most memory that this process held so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _measured_apart(name: str, task: Task) -> dict[str, Any] | None:
+    """Measure a store in a process of its own; None if it failed, which is said."""
+    command = [sys.executable, "-m", "benchmarks.peers", "--here", str(task.folder), "--stores", name]
+    command += ["--messages", str(task.messages), "--dimensions", str(task.dimensions)]
+    command += ["--questions", str(task.asked)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        print(f"{name:<18}{task.messages:>9}  failed (exit code {done.returncode})", flush=True)
+        return None
+    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return row
+
+
+def _line(store: object, *columns: object) -> str:
+    return f"{store:<18}" + "".join(f"{column:>9}" for column in columns)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -402,42 +439,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--stores", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--json", type=Path, metavar="OUT")
-    parser.add_argument("--here", action="store_true", help="measure in this process, and print JSON")
+    parser.add_argument("--here", type=Path, metavar="FOLDER", help="measure one store in this process")
     options = parser.parse_args(arguments)
-    if options.here:
+    if options.here is not None:
         [name], [size] = options.stores, options.messages
         with tempfile.TemporaryDirectory() as folder:
-            figures = measure(name, size, options.dimensions, options.questions, Path(folder))
-            print(json.dumps(asdict(figures)), flush=True)
+            task = Task(options.here, size, options.dimensions, options.questions)
+            print(json.dumps(asdict(measure(name, task, Path(folder)))), flush=True)
         return 0
     results: list[dict[str, Any]] = []
-    print(
-        f"{'store':<18}{'messages':>9}{'added/s':>9}{'p50 ms':>9}{'p95':>9}{'p99':>9}{'recall':>8}{'MB':>7}{'file':>8}"
-    )
+    print(_line("store", "messages", "added/s", "p50 ms", "p95", "p99", "recall", "MB", "files"))
     for size in options.messages:
-        for name in options.stores:
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.peers",
-                "--here",
-                "--stores",
-                name,
-                "--messages",
-                str(size),
-            ]
-            command += ["--dimensions", str(options.dimensions), "--questions", str(options.questions)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-            if done.returncode != 0:
-                print(f"{name:<18}{size:>9}  failed (exit code {done.returncode})")
-                continue
-            row = json.loads(done.stdout.splitlines()[-1])
-            results.append(row)
-            print(
-                f"{name:<18}{size:>9}{row['added_per_second']:>9.0f}{row['p50']:>9.2f}{row['p95']:>9.2f}{row['p99']:>9.2f}"
-                f"{row['recall']:>8.3f}{row['memory']:>7.0f}{row['files']:>8.1f}",
-                flush=True,
-            )
+        with tempfile.TemporaryDirectory() as folder:
+            task = Task(Path(folder), size, options.dimensions, options.questions)
+            task.prepare()
+            for name in options.stores:
+                row = _measured_apart(name, task)
+                if row is None:
+                    continue
+                results.append(row)
+                columns = (
+                    "store",
+                    "messages",
+                    "added_per_second",
+                    "p50",
+                    "p95",
+                    "p99",
+                    "recall",
+                    "memory",
+                    "files",
+                )
+                print(_line(*(row[column] for column in columns)), flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps({"figures": results}, indent=2) + "\n", encoding="utf-8")
     return 0
