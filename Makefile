@@ -46,7 +46,7 @@ docs: $(STAMP) ## check that links, glossary and command reference hold
 	$(BIN)/python -m pytest tests/docs
 
 bench: $(STAMP) ## measure speed; see benchmarks/README.md
-	$(BIN)/python -m benchmarks.speed --sizes 1k,10k --json benchmarks/results/speed.json
+	$(BIN)/python -m benchmarks.speed --sizes 1k,10k
 
 bench-peers: ## measure speed beside other local stores, which are installed into .venv-peers
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
