@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 
@@ -144,13 +145,7 @@ def read_codes(
         f"SELECT target_id, code FROM vector_codes WHERE space_id = ? AND record = ?{chosen} ORDER BY target_id",
         (space_id, record) if ids is None else (space_id, record, ids_json(ids)),
     )
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == BATCH:
-            yield _entries(batch, kind)
-            batch.clear()
-    if batch:
+    while batch := list(islice(rows, BATCH)):
         yield _entries(batch, kind)
 
 
