@@ -284,12 +284,15 @@ class VectorStore(Protocol):
 
         The scope acts before the limit, and the limit has no upper bound. For summaries the scope's session
         always applies; memories belong to no session. Raw cosine in [-1, 1] is returned here: fusion makes
-        scores of it.
+        scores of it. A store may estimate the cosines of a long list after its best twenty rows.
         """
         ...
 
     def similarities(self, record: Record, ids: Sequence[int], query: np.ndarray) -> list[tuple[int, float]]:
-        """Return ``(id, cosine similarity)`` of those of the given rows that have a vector."""
+        """Return ``(id, cosine similarity)`` of those of the given rows that have a vector.
+
+        A store may estimate the cosines of many rows, but for the best twenty of them.
+        """
         ...
 
 
