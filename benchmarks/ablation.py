@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -148,6 +149,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+class _Remembering:
+    """Hands on the calls of one facet of a store and keeps what they gave: no variant changes what is stored."""
+
+    def __init__(self, facet: Any) -> None:
+        self._facet = facet
+        self._known: dict[Any, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._facet, name)
+        if not callable(value):
+            return value
+
+        def remembered(*arguments: Any, **named: Any) -> Any:
+            key = (name, *map(_key, arguments), *((word, _key(given)) for word, given in named.items()))
+            if key not in self._known:
+                self._known[key] = value(*arguments, **named)
+            return self._known[key]
+
+        return remembered
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return tuple(value) if isinstance(value, list) else value
+
+
 class _Bench:
     """All conversations in one store, and the vectors of all questions."""
 
@@ -156,7 +184,10 @@ class _Bench:
         self._clock = MovableClock()
         self._store = SQLiteStore(":memory:", clock=SystemClock())
         self._store.vectors.use_space(local.space)
-        self._search = MessageSearch(self._store, clock=self._clock)
+        remembering: Any = SimpleNamespace(
+            messages=_Remembering(self._store.messages), vectors=_Remembering(self._store.vectors)
+        )
+        self._search = MessageSearch(remembering, clock=self._clock)
         self._names: dict[int, str] = {}
         for conversation in conversations:
             for session, messages in conversation.sessions.items():
