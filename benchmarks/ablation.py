@@ -62,6 +62,11 @@ def rank_fusion(
     return fused
 
 
+def every_term(text: str) -> list[str]:
+    """Return the distinct index terms of a query, stop words among them."""
+    return list(dict.fromkeys(index_terms(text)))
+
+
 class TermsOnly(QueryWords):
     """Index terms as they are: no words of several characters and no translations."""
 
@@ -79,7 +84,7 @@ VARIANTS = (
         ((message_search, "score_rows", partial(score_rows, windows=(0,))),),
         "none",
     ),
-    Variant("keyword lane, stop words kept", ((translations, "query_terms", index_terms),), "none"),
+    Variant("keyword lane, stop words kept", ((translations, "query_terms", every_term),), "none"),
     Variant("BM25 of the turn alone", ((message_search, "score_rows", partial(score_rows, windows=(0,))),)),
     Variant("vectors of queries not centred", vectors="raw"),
     Variant("no smoothing of cosines", ((fusion, "SMOOTHING", (1.0,)),)),
