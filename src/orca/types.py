@@ -155,7 +155,8 @@ class Candidate:
     a time (``home``, ``taste:coriander``) and ``value`` that value; both are None where several may be true at
     once. ``affirmed`` is false when the value is denied ("no longer lives in Paris"). ``explicit`` marks a
     request to remember, ``changed`` a statement which itself says that the value was another before ("moved to
-    May 8"). ``said_at`` is when it was said, ``span`` where in the source text it stands.
+    May 8"). ``said_at`` is when it was said, ``since`` when it began to hold, where the statement names that ("since
+    May"), ``span`` where in the source text it stands.
     """
 
     content: str
@@ -168,6 +169,7 @@ class Candidate:
     confidence: float = 0.7
     origin: Origin = "user"
     said_at: datetime | None = None
+    since: datetime | None = None
     source_message_ids: tuple[int, ...] = ()
     span: tuple[int, int] | None = None
 

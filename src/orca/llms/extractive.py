@@ -13,6 +13,7 @@ from orca.llms.rules.referents import Referents
 from orca.llms.summary_rules import summarize_turn
 from orca.text.normalize import clean
 from orca.text.relative_dates import annotate_dates
+from orca.text.since import started
 from orca.text.statements import Clause, Language, clauses
 from orca.types import Candidate, Message
 
@@ -97,6 +98,7 @@ def extract_facts(text: str, *, said_at: datetime, earlier: Sequence[str] = ()) 
             changed=finding.changed,
             confidence=max(finding.confidence, EXPLICIT_CONFIDENCE) if explicit else finding.confidence,
             said_at=said_at,
+            since=started(clause.text, said_at=said_at),
             span=(clause.start, clause.end),
         )
         found.setdefault(candidate.content, candidate)

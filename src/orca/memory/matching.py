@@ -23,7 +23,7 @@ def meant_by_change(new: Memory, active: Iterable[Memory]) -> Memory | None:
         return None
     kind = new.slot.removesuffix("*")
     meant = [old for old in active if old.slot is not None and old.slot.startswith(kind)]
-    return meant[0] if len(meant) == 1 and said_at(meant[0]) <= said_at(new) else None
+    return meant[0] if len(meant) == 1 and last_said(meant[0]) <= last_said(new) else None
 
 
 def latest_period(new: Memory, rivals: Sequence[Memory], inactive: Iterable[Memory]) -> Memory | None:
@@ -132,6 +132,13 @@ def last_said(memory: Memory) -> datetime:
     """Return when a memory was last confirmed: a repeat counts as saying it again."""
     last = memory.metadata.get("last_said")
     return max(said_at(memory), datetime.fromisoformat(last)) if isinstance(last, str) else said_at(memory)
+
+
+def earliest(old: Memory, new: Memory) -> datetime | None:
+    """Return since when a memory that is said again holds: earlier than it was known, where the new words say so."""
+    if "since" not in new.metadata or new.valid_from is None or old.valid_from is None:
+        return old.valid_from
+    return min(old.valid_from, new.valid_from)
 
 
 def joined(old: Sequence[int], new: Sequence[int]) -> tuple[int, ...]:

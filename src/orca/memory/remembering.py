@@ -11,6 +11,7 @@ from orca.memory.matching import (
     READ_DETAILS,
     contradicts,
     details,
+    earliest,
     from_same_message,
     joined,
     last_said,
@@ -23,6 +24,7 @@ from orca.memory.matching import (
 from orca.memory.similarity import adds_detail
 from orca.protocols import Clock, Store
 from orca.text.analysis import index_terms
+from orca.text.since import started
 from orca.types import Candidate, Memory, Scope
 
 CONFIDENCE_STEP = 0.05
@@ -165,11 +167,16 @@ class Rememberer:
             if old.expires_at is None or new.expires_at is None
             else max(old.expires_at, new.expires_at),
             slot=old.slot or new.slot,
-            metadata={**new.metadata, **old.metadata, "last_said": said_at(new).isoformat()},
+            valid_from=earliest(old, new),
+            metadata={
+                **new.metadata,
+                **old.metadata,
+                "last_said": max(last_said(old), last_said(new)).isoformat(),
+            },
         )
         if (
             adds_detail(new.content, old.content)
-            and said_at(new) >= said_at(old)
+            and last_said(new) >= last_said(old)
             and old.state == "active"
             and not old.pinned
         ):
@@ -177,7 +184,7 @@ class Rememberer:
                 refreshed,
                 id=None,
                 content=new.content,
-                valid_from=new.valid_from,
+                valid_from=earliest(old, new) if "since" in new.metadata else new.valid_from,
                 created_at=self._clock.now(),
                 root_id=None,
                 has_embedding=False,
@@ -187,6 +194,7 @@ class Rememberer:
         else:
             stored = tx.memories.update(refreshed, scope=scope)
         known.put(stored)
+        self._close_before(tx, stored, new, known, scope)
         return stored
 
     def _replace(
@@ -195,7 +203,7 @@ class Rememberer:
         """Let the statement that was said last be the active one, and keep the others as its past."""
         now = self._clock.now()
         newest = max(rivals, key=last_said)
-        if last_said(newest) > said_at(new):
+        if last_said(newest) > last_said(new):
             if (
                 told := repeated(new, [old for old in known.inactive if old.state == "superseded"])
             ) is not None:
@@ -221,9 +229,21 @@ class Rememberer:
             if old.id != newest.id:
                 closed = replace(old, state="superseded", superseded_by=stored.id, valid_to=said_at(new))
                 known.put(tx.memories.update(closed, scope=scope))
-        known.inactive.append(replace(newest, state="superseded", superseded_by=stored.id))
+        closed = replace(newest, state="superseded", superseded_by=stored.id, valid_to=stored.valid_from)
+        known.inactive.append(closed)
         known.put(stored)
+        self._close_before(tx, stored, new, known, scope)
         return stored
+
+    def _close_before(self, tx: Store, stored: Memory, new: Memory, known: _Known, scope: Scope) -> None:
+        """Let no earlier version be true beyond the day since which the newest is, where the statement names it."""
+        begin = stored.valid_from
+        if "since" not in new.metadata or begin is None:
+            return
+        for place, old in enumerate(known.inactive):
+            overlaps = old.valid_to is not None and old.valid_to > begin
+            if old.state == "superseded" and old.root_id == stored.root_id and overlaps:
+                known.inactive[place] = tx.memories.update(replace(old, valid_to=begin), scope=scope)
 
     def _reopen(
         self,
@@ -250,7 +270,7 @@ class Rememberer:
                 pinned=new.pinned,
                 evidence_count=returned.evidence_count + 1,
                 source_message_ids=joined(returned.source_message_ids, new.source_message_ids),
-                metadata={**returned.metadata, "last_said": when.isoformat()},
+                metadata={**returned.metadata, "last_said": last_said(new).isoformat()},
             ),
             scope=scope,
         )
@@ -260,13 +280,26 @@ class Rememberer:
     def _as_memory(self, statement: Candidate | Memory, scope: Scope) -> Memory:
         now = self._clock.now()
         when = (statement.said_at if isinstance(statement, Candidate) else statement.valid_from) or now
+        since = statement.since if isinstance(statement, Candidate) else None
+        if since is None and (isinstance(statement, Candidate) or statement.valid_from is None):
+            since = started(statement.content, said_at=when)
         memory = self._from_candidate(statement, scope) if isinstance(statement, Candidate) else statement
         if memory.slot is None and self._extractor is not None:
             read = self._extractor.read_memory(memory.content, said_at=when)
             if read is not None:
                 memory = replace(memory, slot=read.slot, metadata={**memory.metadata, **details(read)})
-        created_at = memory.created_at or now
-        return replace(memory, user=scope.user, agent=scope.agent, valid_from=when, created_at=created_at)
+        if since is not None:
+            memory = replace(
+                memory,
+                metadata={**memory.metadata, "since": since.isoformat(), "last_said": when.isoformat()},
+            )
+        return replace(
+            memory,
+            user=scope.user,
+            agent=scope.agent,
+            valid_from=since or when,
+            created_at=memory.created_at or now,
+        )
 
     @staticmethod
     def _from_candidate(statement: Candidate, scope: Scope) -> Memory:
