@@ -7,6 +7,7 @@ from datetime import datetime
 
 from orca.memory.similarity import denies, fingerprint, same_statement
 from orca.text.normalize import fold
+from orca.text.numerals import in_digits
 from orca.types import Candidate, Memory
 
 MAX_PERIODS = 2
@@ -113,7 +114,7 @@ def _same_value(new: Memory, old: Memory) -> bool:
 
 def _value(memory: Memory) -> str | None:
     value = memory.metadata.get("value")
-    return fold(value).strip() if isinstance(value, str) else None
+    return " ".join(in_digits(fold(value)).split()) if isinstance(value, str) else None
 
 
 def _affirmed(memory: Memory) -> bool:

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from orca.text.analysis import CJK, index_terms
 from orca.text.normalize import clean, fold
+from orca.text.numerals import in_digits
 
 SIMILAR = 0.8
 """Two texts above this may be the same (the seed's threshold)."""
@@ -30,15 +31,18 @@ _PUNCTUATION = re.compile(
 )
 _LIGHT = frozenset(
     """a an the is are am be been being to of that and very really also so just currently now in at it its do does
-    user user's by the 的 了 很 非 常 特 别 是 就 也 都 啊 吧 呢 呀 哦 啦 着 现 在 目 前 一 直 真 挺 比 较 超 十 分 其 实 那 这 个""".split()
+    user user's by the 的 了 很 非 常 特 别 是 就 也 都 啊 吧 呢 呀 哦 啦 着 现 在 目 前 真 挺 比 较 超 十 分 其 实 那 这 个""".split()
 )
 _NEGATIONS = frozenset(
     """not no never none nor nothing without cannot can't don't doesn't didn't isn't aren't wasn't weren't won't
     wouldn't shouldn't couldn't haven't hasn't hadn't longer neither stopped quit unlike 不 没 无 非 别 未 勿 莫 否 戒""".split()
 )
+_NO_LONGER = re.compile(r"\bno longer\b|\bnot any (?:longer|more)\b")  # two words, one denial
 _TURNING = frozenset(
     """was were had did will would could might may should must used former formerly previously before after only
-    except until if unless almost he she they his her their 曾 过 前 后 将 会 想 仅 只 除 若 如 他 她 您 你 以""".split()
+    except until if unless almost he she they his her their hardly rarely seldom barely scarcely nearly refuse refuses avoid avoids
+    double triple twice first second third last next other another temporarily want wants hope hopes plan plans try tries fail fails
+    pretend pretends ex am pm and or 和 跟 与 及 或 曾 过 前 后 将 会 想 仅 只 除 若 如 他 她 您 你 以 少 几 半 假 拒 避 第 倍 次 上 下 早 晚 午 可""".split()
 )
 
 
@@ -56,9 +60,10 @@ class _Reading:
 
 @lru_cache(maxsize=8192)
 def _read(text: str) -> _Reading:
-    tokens = tuple(t for t in _TOKEN.findall(fold(text).replace("’", "'")) if not _PUNCTUATION.match(t))
+    plain = in_digits(fold(text).replace("’", "'").replace("一直", ""))
+    tokens = tuple(t for t in _TOKEN.findall(plain) if not _PUNCTUATION.match(t))
     # "非常" is a degree, "非" alone denies; the same for "特别" and "别".
-    spoken = fold(text).replace("非常", "很").replace("特别", "很")
+    spoken = _NO_LONGER.sub("not", fold(text).replace("非常", "很").replace("特别", "很"))
     negations = tuple(
         token
         for token in _TOKEN.findall(spoken.replace("’", "'"))
@@ -146,7 +151,22 @@ _ENDINGS = re.compile(r"(?:es|s)$")
 
 def _bare(reading: _Reading) -> tuple[str, ...]:
     """Return the content without negation and without what negation does to a verb ("eats" → "does not eat")."""
-    light = {"再", "能", "any", "more", "anymore", "太", "怎", "么", "have", "has", "does", "do", "did"}
+    light = {
+        "再",
+        "能",
+        "can",
+        "any",
+        "more",
+        "anymore",
+        "太",
+        "怎",
+        "么",
+        "have",
+        "has",
+        "does",
+        "do",
+        "did",
+    }
     return tuple(
         _ENDINGS.sub("", token)
         for token in reading.content
