@@ -73,13 +73,13 @@ def test_a_model_finds_what_rules_do_not(making: Making) -> None:
 def test_the_same_chat_fifty_times_with_a_scripted_extractor(making: Making) -> None:
     for turn in range(50):
         scope = replace(SCOPE, session=f"s{turn}")
-        making.say(("user", "I took up pottery. I live in Rome."), ("assistant", "Nice."), scope=scope)
+        making.say(("user", "I signed up for pottery. I live in Rome."), ("assistant", "Nice."), scope=scope)
         model = ScriptedModel(
-            [reply(proposal("The user took up pottery."), proposal("The user lives in Rome."))]
+            [reply(proposal("The user signed up for pottery."), proposal("The user lives in Rome."))]
         )
         making.consolidator(model).consolidate(scope=scope)
         making.clock.advance(60)
-    assert sorted(making.memories()) == ["The user lives in Rome.", "The user took up pottery."]
+    assert sorted(making.memories()) == ["The user lives in Rome.", "The user signed up for pottery."]
 
 
 @pytest.mark.case(16)
@@ -110,10 +110,10 @@ def test_an_update_supersedes_and_keeps_the_old(making: Making) -> None:
 def test_an_update_of_something_else_stands_beside_it(making: Making) -> None:
     making.rememberer().add(Memory(content="The user lives in Rome"), scope=SCOPE)
     making.clock.advance(3600)
-    making.say(("user", "Rome is nice. I took up pottery"), ("assistant", "Lovely."))
-    model = ScriptedModel([reply(proposal("The user took up pottery", action="update", id=0))])
+    making.say(("user", "Rome is nice. I signed up for pottery"), ("assistant", "Lovely."))
+    model = ScriptedModel([reply(proposal("The user signed up for pottery", action="update", id=0))])
     making.consolidator(model).consolidate(scope=SCOPE)
-    assert making.memories() == ["The user lives in Rome", "The user took up pottery"]
+    assert making.memories() == ["The user lives in Rome", "The user signed up for pottery"]
 
 
 @pytest.mark.case(22)
@@ -163,10 +163,10 @@ def test_a_number_that_nobody_said_is_refused(making: Making) -> None:
 
 @pytest.mark.case(22)
 def test_a_malformed_reply_is_asked_for_once_more_with_the_error(making: Making) -> None:
-    making.say(("user", "I took up pottery"), ("assistant", "Nice."))
-    model = ScriptedModel(["no json here", reply(proposal("The user took up pottery."))])
+    making.say(("user", "I signed up for pottery"), ("assistant", "Nice."))
+    model = ScriptedModel(["no json here", reply(proposal("The user signed up for pottery."))])
     making.consolidator(model).consolidate(scope=SCOPE)
-    assert making.memories() == ["The user took up pottery."]
+    assert making.memories() == ["The user signed up for pottery."]
     assert "no JSON" in model.calls[1][-1]["content"]
 
 
@@ -175,7 +175,7 @@ def test_a_malformed_reply_is_asked_for_once_more_with_the_error(making: Making)
 def test_a_session_whose_model_fails_stays_queued_with_its_rule_facts(
     making: Making, failure: str | Exception
 ) -> None:
-    making.say(("user", "I live in Rome. I took up pottery."), ("assistant", "Nice."))
+    making.say(("user", "I live in Rome. I signed up for pottery."), ("assistant", "Nice."))
     consolidator = making.consolidator(ScriptedModel([failure] * 30))
     assert consolidator.consolidate(scope=SCOPE) == 0
     assert making.memories() == ["The user lives in Rome."]
@@ -186,26 +186,26 @@ def test_a_session_whose_model_fails_stays_queued_with_its_rule_facts(
         assert making.store.jobs.pending(["consolidate"]) == 1
         assert making.reasons("consolidate") != [""]
     making.clock.advance(24 * 3600)
-    making.consolidator(ScriptedModel([reply(proposal("The user took up pottery."))])).handle(
+    making.consolidator(ScriptedModel([reply(proposal("The user signed up for pottery."))])).handle(
         making.claim("consolidate")
     )
-    assert making.memories() == ["The user lives in Rome.", "The user took up pottery."]
+    assert making.memories() == ["The user lives in Rome.", "The user signed up for pottery."]
     assert making.store.jobs.pending(["consolidate"]) == 0
     assert position(making) == 2
 
 
 @pytest.mark.case(21)
 def test_a_late_consolidation_changes_nothing(making: Making) -> None:
-    making.say(("user", "I took up pottery"), ("assistant", "Nice."))
+    making.say(("user", "I signed up for pottery"), ("assistant", "Nice."))
 
     def slow(_: object) -> str:
-        making.consolidator(ScriptedModel([reply(proposal("The user took up pottery."))])).consolidate(
+        making.consolidator(ScriptedModel([reply(proposal("The user signed up for pottery."))])).consolidate(
             scope=SCOPE
         )
         return reply(proposal("The user took up ceramics, pottery that is."))
 
     making.consolidator(ScriptedModel(slow)).consolidate(scope=SCOPE)
-    assert making.memories() == ["The user took up pottery."]
+    assert making.memories() == ["The user signed up for pottery."]
 
 
 def test_long_sessions_are_read_in_batches_and_each_is_applied(making: Making) -> None:

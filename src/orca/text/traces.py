@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -15,15 +16,50 @@ BLOCK_BYTES = 1 << 22
 """How much of a file is read at a time."""
 
 
+MAX_NESTING = 8
+"""How deep JSON within JSON is followed: tool calls hold arguments that hold text."""
+
+
 def pieces_of(texts: Iterable[str]) -> set[bytes]:
-    """Return the pieces that texts are looked for by, as UTF-8."""
+    """Return the pieces that texts are looked for by: as UTF-8, as UTF-16 in both orders, and as JSON escapes them.
+
+    Of a text that is JSON, the strings inside are looked for by themselves too, since elsewhere they stand alone.
+    """
     found = set()
-    for text in texts:
-        for start in range(0, len(text), PIECE):
-            piece = text[start : start + PIECE].encode("utf-8", "replace")
-            if len(piece) >= MIN_PIECE_BYTES:
-                found.add(piece)
+    for whole in texts:
+        for text in {whole, *_strings(whole, MAX_NESTING)}:
+            for start in range(0, len(text), PIECE):
+                piece = text[start : start + PIECE]
+                if len(piece.encode("utf-8", "replace")) >= MIN_PIECE_BYTES:
+                    found |= _shapes(piece)
     return found
+
+
+def _shapes(piece: str) -> set[bytes]:
+    """Return a piece in the encodings that files hold text in."""
+    shapes = {piece.encode(encoding, "replace") for encoding in ("utf-8", "utf-16-le", "utf-16-be")}
+    if not piece.isascii():
+        shapes.add(json.dumps(piece)[1:-1].encode())
+    return shapes
+
+
+def _strings(text: str, depth: int) -> Iterator[str]:
+    """Yield the strings inside a text that is JSON, nothing for other text."""
+    if depth == 0 or not text.lstrip().startswith(("{", "[")):
+        return
+    try:
+        waiting = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return  # it only looked like JSON
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str):
+            yield value
+            yield from _strings(value, depth - 1)
 
 
 def found_in(path: Path, pieces: Collection[bytes]) -> set[bytes]:
