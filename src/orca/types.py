@@ -152,10 +152,9 @@ class Candidate:
     """A statement that may become a long-term memory, before it has met the memories that exist.
 
     ``content`` is a self-contained sentence in the speaker's language. ``slot`` names what can have one value at a
-    time (``home``) and ``value`` that value; both are None where several may be true. ``affirmed`` is false when it
-    is denied. ``explicit`` marks a request to remember, ``changed`` a statement which itself says that the value was
-    another before ("moved to May 8"). ``said_at`` is when it was said, ``since`` when it began to hold, where the
-    statement names that ("since May"), ``span`` where in the source text it stands.
+    time (``home``) and ``value`` that value; both are None where several may be true. ``affirmed`` is false when it is
+    denied, ``explicit`` marks a request to remember, ``changed`` a new value in place of an old one ("moved to May 8").
+    ``said_at`` is when it was said, ``since`` when it began to hold if it says so, ``span`` where in the text it stands.
     """
 
     content: str
