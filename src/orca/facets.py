@@ -291,7 +291,7 @@ class VectorStore(Protocol):
     def similarities(self, record: Record, ids: Sequence[int], query: np.ndarray) -> list[tuple[int, float]]:
         """Return ``(id, cosine similarity)`` of those of the given rows that have a vector.
 
-        A store may estimate the cosines of many rows, but for the best twenty of them.
+        A store may estimate the cosines of many rows.
         """
         ...
 

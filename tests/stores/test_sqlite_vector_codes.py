@@ -119,10 +119,12 @@ def test_similarities_are_read_for_these_rows_alone(monkeypatch):
     expected = dict(zip(chosen, (vectors[20:80] @ vectors[0]).tolist(), strict=True))
     near = store.vectors.similarities("message", [*chosen, 10**9], vectors[0])
     assert [number for number, _ in near] == chosen
-    assert dict(near) == pytest.approx(expected, abs=0.12)
-    top = sorted(expected, key=expected.__getitem__)[-10:]
-    assert {n: dict(near)[n] for n in top} == pytest.approx({n: expected[n] for n in top}, abs=1e-5)
-    monkeypatch.setattr(nearest, "EXACT_ROWS", 100)
+    assert dict(near) == pytest.approx(expected, abs=1e-5)
+    monkeypatch.setattr(nearest, "EXACT_LIST", 20)
+    assert dict(store.vectors.similarities("message", chosen, vectors[0])) == pytest.approx(
+        expected, abs=0.12
+    )
+    monkeypatch.setattr(nearest, "EXACT_LIST", 100)
     assert dict(store.vectors.similarities("message", chosen, vectors[0])) == pytest.approx(
         expected, abs=1e-5
     )

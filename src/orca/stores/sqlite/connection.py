@@ -300,10 +300,12 @@ class Database:
                     connection.run("ROLLBACK")
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
         """Give the writing connection inside a transaction: all or nothing, durable on leaving.
 
-        An inner block is a savepoint: when it raises and the caller catches that, only its own writes are undone.
+        What is not ``durable`` is seen by everybody at once, and may be lost in a power cut until something durable
+        follows; with a write-ahead log it can harm nothing else, and without one it is durable all the same. An inner
+        block is a savepoint: when it raises and the caller catches that, only its own writes are undone.
         """
         self._check()
         with self._lock:
@@ -312,9 +314,12 @@ class Database:
                 with connection.savepoint():
                     yield connection
                 return
-            connection.run("BEGIN IMMEDIATE")
-            self._local.inside = True
+            waits = durable or self.notice is not None
+            if not waits:
+                connection.run("PRAGMA synchronous = NORMAL")
             try:
+                connection.run("BEGIN IMMEDIATE")
+                self._local.inside = True
                 yield connection
                 connection.run("COMMIT")
             except BaseException:
@@ -323,6 +328,8 @@ class Database:
                 raise
             finally:
                 self._local.inside = False
+                if not waits:
+                    connection.run(f"PRAGMA synchronous = {self._synchronous}")
 
     @contextmanager
     def exclusive(self) -> Iterator[Connection]:

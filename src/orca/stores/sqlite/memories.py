@@ -219,8 +219,8 @@ class SQLiteMemories:
         return [(version, current[version.root_id]) for version in versions if version.root_id in current]
 
     def touch(self, memory_ids: Sequence[int], *, scope: Scope, now: datetime) -> None:
-        """Count one access of each memory."""
-        with self._database.write() as connection:
+        """Count one access of each memory. A count is not worth waiting for the disk."""
+        with self._database.write(durable=False) as connection:
             connection.run(
                 "UPDATE long_term_memories SET access_count = access_count + 1, last_accessed = :now"
                 f" WHERE {BY_ID}",

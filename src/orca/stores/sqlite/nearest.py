@@ -19,8 +19,11 @@ from orca.stores.sqlite.vector_codes import quantizer, read_codes
 from orca.stores.sqlite.vector_reads import read_vectors
 from orca.types import Record, Scope
 
-EXACT_ROWS = 512
-"""Scopes and lists of ids up to this size are compared exactly, row by row."""
+EXACT_ROWS = 1_024
+"""Scopes up to this size are compared exactly, row by row: as many vectors as any other search may read."""
+
+EXACT_LIST = 64
+"""Lists of ids up to this size are compared exactly."""
 
 EXACT_TOP = 20
 """The best rows of a longer list that are exact, in value and in order."""
@@ -79,8 +82,11 @@ class Nearest:
         return None if found is None else _best([*found, *self._exact(changed)], limit)
 
     def similarities(self, ids: Sequence[int]) -> Found:
-        """Return ``(id, cosine)`` of those of the rows that have a vector: exact for the best ones of a long list."""
-        view = self._lanes.view(self._connection, self._key) if len(ids) > EXACT_ROWS else None
+        """Return ``(id, cosine)`` of those of the rows that have a vector: estimates in a list of many.
+
+        A search has found the best rows already, so that no further vectors have to be read for those around them.
+        """
+        view = self._lanes.view(self._connection, self._key) if len(ids) > EXACT_LIST else None
         if view is None or len(view.changed) > MAX_CHANGED:
             return self._exact(ids)
         wanted = np.unique(np.array(ids, dtype=np.int64))
@@ -88,7 +94,7 @@ class Nearest:
         found_ids, estimates = view.index.search(
             view.index.quantizer.encode_query(self._query), rows, limit=len(wanted)
         )
-        found = self._refine(view, found_ids, estimates, len(wanted))
+        found = self._refine(view, found_ids, estimates, len(wanted), top=0)
         if found is None:
             return self._exact(ids)
         return [*found, *self._exact(sorted(view.changed.intersection(wanted.tolist())))]
@@ -112,12 +118,14 @@ class Nearest:
         found, vectors = read_vectors(self._connection, self._name, ids, self._key[2])
         return list(zip(found.tolist(), (vectors @ self._query).tolist(), strict=True))
 
-    def _refine(self, view: View, ids: np.ndarray, estimates: np.ndarray, limit: int) -> Found | None:
-        """Return rows with their cosines, exact for the best ones; None when they show that the codes are wrong."""
+    def _refine(
+        self, view: View, ids: np.ndarray, estimates: np.ndarray, limit: int, *, top: int = EXACT_TOP
+    ) -> Found | None:
+        """Return rows with their cosines, exact for the ``top``; None when they show that the codes are wrong."""
         kept = ~np.isin(ids, np.array(list(view.changed), dtype=np.int64))
         ids, estimates = ids[kept], estimates[kept]
         cosines = np.full(len(ids), np.nan)
-        done, worst = self._read_best(ids, estimates, cosines, min(limit, EXACT_TOP))
+        done, worst = self._read_best(ids, estimates, cosines, min(limit, top)) if top else (0, 1.0)
         if done < min(limit, len(ids)):
             self._read(ids, cosines, np.unique(np.linspace(done, len(ids) - 1, SAMPLE).astype(np.int64)))
         known = ~np.isnan(cosines)
