@@ -77,7 +77,7 @@ def test_it_asks_for_its_token(tmp_path: Path) -> None:
 @pytest.mark.case(9)
 def test_it_does_not_open_up_without_a_token(tmp_path: Path) -> None:
     with serving(tmp_path, "--host", "0.0.0.0") as (process, _):
-        assert process.wait(WAIT) == 1
+        assert process.wait(WAIT) == 2
         assert process.stderr is not None
         assert "--token" in process.stderr.read()
 

@@ -29,6 +29,7 @@ def test_a_session_is_renamed_ended_and_deleted(visit: Visit, desk: Site, script
     page.get_by_role("button", name="Rename").click()
     assert page.locator("h1").inner_text() == "去上海"
     assert "new title" in notice(page)
+    page.wait_for_load_state("load")  # scripts have run by then
     assert ("notice=" in page.url) is not scripts, "a reload would say it again"
     page.get_by_text("Rename, end, delete").click()
     page.get_by_role("button", name="End session").click()
