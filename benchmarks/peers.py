@@ -211,9 +211,10 @@ class LanceDB:
 
     def __init__(self, folder: Path, rows: np.ndarray) -> None:
         import lancedb
+        import lancedb.index
         import pyarrow as pa
 
-        self._arrow = pa
+        self._arrow, self._index = pa, lancedb.index
         self._width = rows.shape[1]
         schema = pa.schema(
             [
@@ -239,8 +240,8 @@ class LanceDB:
     def ready(self) -> None:
         self._rows.optimize()
         if self._rows.count_rows() >= INDEXED_FROM:
-            self._rows.create_scalar_index("user", index_type="BITMAP")
-            self._rows.create_index(metric="cosine", index_type="IVF_HNSW_SQ")
+            self._rows.create_index("user", config=self._index.Bitmap())
+            self._rows.create_index("vector", config=self._index.HnswSq(distance_type="cosine"))
 
     def search(self, _text: str, vector: np.ndarray, user: int) -> list[int]:
         found = (

@@ -25,7 +25,7 @@ BOB = Scope(user="bob", session="b1")
 @pytest.fixture(autouse=True)
 def codes_from_the_first_row(monkeypatch):
     """Every search goes by the codes, however few rows there are."""
-    monkeypatch.setattr(nearest, "EXACT_ROWS", 0)
+    monkeypatch.setattr(nearest, "EXACT_NUMBERS", 0)
 
 
 def vectors_of(count: int, seed: int = 1) -> np.ndarray:
@@ -104,7 +104,7 @@ def test_the_best_are_those_of_an_exact_search_and_the_rest_is_near(monkeypatch)
 
 @pytest.mark.case(29)
 def test_a_session_alone_is_searched_exactly(monkeypatch):
-    monkeypatch.setattr(nearest, "EXACT_ROWS", 100)
+    monkeypatch.setattr(nearest, "EXACT_NUMBERS", 100 * WIDE.dimensions)
     store, vectors, _ = filled()
     other = vectors_of(60, seed=3)
     ids = add(store, other, replace(SCOPE, session="s2"))
@@ -300,7 +300,7 @@ def test_a_file_of_an_older_version_gets_smaller_chunks_and_codes(tmp_path, monk
     _raw(store, "DELETE FROM vector_codes")
     store.close()
     monkeypatch.undo()
-    monkeypatch.setattr(nearest, "EXACT_ROWS", 0)
+    monkeypatch.setattr(nearest, "EXACT_NUMBERS", 0)
     with open_store(path) as store, no_scan(monkeypatch):
         store.vectors.use_space(WIDE)
         with store._database.read() as connection:
