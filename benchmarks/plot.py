@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 64, 170, 44, 48
+LEFT, RIGHT, TOP, BOTTOM = 74, 170, 44, 48
 OURS = "orca"
 COLOURS = ("#0b6e99", "#d9480f", "#9c36b5", "#5c940d", "#1c7ed6", "#e67700", "#495057")
 """Told apart by lightness as well; each line is also labelled at its end."""
