@@ -47,6 +47,23 @@ class Rule:
     make: Maker
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A predicate that follows its subject at once or after adverbs; ``v`` is its value.
+
+    ``slot`` names what can have one value at a time; of somebody else's it gets their relation behind it. Where it is
+    ``dated``, it says something only with a date.
+    """
+
+    predicate: str
+    slot: str | None = None
+    kind: MemoryKind = "fact"
+    confidence: float = STATED_CONFIDENCE
+    affirmed: bool = True
+    value: str | None = None
+    dated: bool = False
+
+
 def first_finding(rules: tuple[Rule, ...], clause: str) -> Finding | None:
     """Return what the first rule that applies finds in a clause."""
     for rule in rules:

@@ -8,9 +8,8 @@ or without a name ("our aunt Jo teaches piano") and in the contracted forms of a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from orca.llms.rules.base import STATED_CONFIDENCE, Finding, Rule, event_slot, key
+from orca.llms.rules.base import Finding, Frame, Rule, event_slot, key
 from orca.llms.rules.en_words import (
     DIET,
     NOT_A_THING,
@@ -21,7 +20,6 @@ from orca.llms.rules.en_words import (
     third_singular,
 )
 from orca.text.relative_dates import mentions_date
-from orca.types import MemoryKind
 
 _NAME = r"(?-i:[A-Z][a-z]{1,14})"
 _WHO = rf"(?:(?P<me>i(?! are\b)|we)|(?:my|our) (?P<rel>{RELATIVE}(?:-in-law)?)(?:,? (?P<name>{_NAME}),?)?(?P<both> and i)?)"
@@ -46,22 +44,6 @@ _SCHOOL = r"(?:school|preschool|kindergarten|nursery|daycare|college|university|
 _EVENT = r"(?:interview|driving test|test|exam|finals?|wedding|flight|appointment|surgery|operation|party|concert|meeting|trip|graduation|recital|baby shower|due date|game|race|marathon|check-?up|scan|moving day|presentation|demo|viva|defen[cs]e|gig|reunion|hearing|audition|dinner|shift|train|viewing|closing|lesson|session|delivery)"
 _MONEY = r"(?:rent|mortgage|salary|pension|insurance|tuition|(?:phone|electricity|gas|heating|energy) bill|council tax|commute|pay|wage|allowance|budget)"
 _STYLE = r"(?:emojis?|exclamation (?:marks|points)|bullet points|headings|jargon|tables|bold|markdown|em[- ]dashes|disclaimers|apologi[sz]ing|filler|small talk|caps|hashtags|slang|acronyms)"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A predicate behind a subject and adverbs; ``v`` is its value.
-
-    ``slot`` names what can have one value at a time; of somebody else's it gets their relation behind it.
-    """
-
-    predicate: str
-    slot: str | None = None
-    kind: MemoryKind = "fact"
-    affirmed: bool = True
-    value: str | None = None
-    dated: bool = False
-
 
 FRAMES: tuple[Frame, ...] = (
     # where somebody lives
@@ -164,7 +146,7 @@ def _of(frame: Frame) -> Rule:
             slot=slot,
             value=frame.value or groups.get("v") or key(match["said"]),
             affirmed=frame.affirmed,
-            confidence=STATED_CONFIDENCE,
+            confidence=frame.confidence,
         )
 
     return Rule(pattern, make)

@@ -12,7 +12,6 @@ from orca.llms.rules.base import (
     UNNAMED_DEADLINE,
     Finding,
     Rule,
-    event_slot,
     first_finding,
     key,
 )
@@ -32,6 +31,7 @@ from orca.llms.rules.zh_words import (
     TAIL,
     VALUE,
     about_user,
+    event_on,
     normalised,
     rule,
     taste,
@@ -86,15 +86,7 @@ def _deadline(match: re.Match[str]) -> Finding | None:
 
 
 def _moved(match: re.Match[str]) -> Finding | None:
-    if not mentions_date(match["v"]):
-        return None
-    return Finding(
-        content=about_user(match.group().strip()),
-        kind="fact",
-        slot=event_slot(match["w"]),
-        value=key(match["v"]),
-        changed=True,
-    )
+    return event_on(match, changed=True)
 
 
 def _dated(match: re.Match[str]) -> bool:

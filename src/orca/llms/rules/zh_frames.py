@@ -8,12 +8,19 @@ word of time, without a subject ("刚入职…").
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from orca.llms.rules.base import LOOSE_CONFIDENCE, STATED_CONFIDENCE, Finding, Rule, event_slot, key
-from orca.llms.rules.zh_words import END, NOT_A_THING, RELATIVE, SURNAMES, about_user, relation, rule
+from orca.llms.rules.base import LOOSE_CONFIDENCE, Finding, Frame, Rule, key
+from orca.llms.rules.zh_words import (
+    END,
+    NOT_A_THING,
+    RELATIVE,
+    SURNAMES,
+    about_user,
+    event_on,
+    relation,
+    rule,
+)
 from orca.text.relative_dates import mentions_date
-from orca.types import MemoryKind
 
 _WHEN = (
     r"(?:现在|目前|如今|最近|刚刚?|终于|今年|去年|前年|明年|上个?(?:月|周|星期|学期)|这个?(?:月|周|学期)|下个?(?:月|周|星期|学期)|昨天|前天|前几天|今天|年[初底]|月[初底]|"
@@ -42,23 +49,6 @@ _EVENT = (
     r"驾考|科目[一二三四]|路演|汇报|团建|比赛|搬家|交房|疫苗|预约|门诊|预产期|生日会|讲座|直播|发布会|上线|笔试|复试|体测)"
 )
 _STYLE = r"(?:感叹号|问号|表情(?:包|符号)?|emoji|列表|要点|markdown|表格|敬语|您|波浪号|套话|客套话|废话|专业术语|术语|英文|中文|比喻|加粗|标题|小标题|网络用语)"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A predicate that follows its subject at once or after words of time; ``v`` is its value.
-
-    ``slot`` names what can have one value at a time; of somebody else's it gets their relation behind it.
-    """
-
-    predicate: str
-    slot: str | None = None
-    kind: MemoryKind = "fact"
-    confidence: float = STATED_CONFIDENCE
-    affirmed: bool = True
-    value: str | None = None
-    dated: bool = False
-
 
 FRAMES: tuple[Frame, ...] = (
     # where somebody lives
@@ -141,15 +131,7 @@ def _of(frame: Frame) -> Rule:
 
 
 def _occasion(match: re.Match[str]) -> Finding | None:
-    if not mentions_date(match["v"]):
-        return None
-    return Finding(
-        content=about_user(match.group().strip()),
-        kind="fact",
-        slot=event_slot(match["w"]),
-        value=key(match["v"]),
-        changed=bool(re.search(r"[改推提延]", match.group())),
-    )
+    return event_on(match, changed=bool(re.search(r"[改推提延]", match.group())))
 
 
 FRAME_RULES: tuple[Rule, ...] = (

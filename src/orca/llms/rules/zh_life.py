@@ -7,8 +7,18 @@ from __future__ import annotations
 
 import re
 
-from orca.llms.rules.base import LOOSE_CONFIDENCE, Finding, Rule, drinking_slot, event_slot, key
-from orca.llms.rules.zh_words import END, ME, NOT_A_THING, RELATIVE, SURNAMES, about_user, rule, taste
+from orca.llms.rules.base import LOOSE_CONFIDENCE, Finding, Rule, drinking_slot, key
+from orca.llms.rules.zh_words import (
+    END,
+    ME,
+    NOT_A_THING,
+    RELATIVE,
+    SURNAMES,
+    about_user,
+    event_on,
+    rule,
+    taste,
+)
 from orca.text.relative_dates import mentions_date
 
 _NAME = (
@@ -58,17 +68,6 @@ def _budget(match: re.Match[str]) -> Finding:
     content = about_user(re.sub(r"^预算(?:方面|的话)?[，,：:]\s*", "预算：", said))
     return Finding(
         content=content, kind="fact", slot=f"budget:{key(what)}" if what else "budget", value=key(match["v"])
-    )
-
-
-def _event(match: re.Match[str]) -> Finding | None:
-    if not mentions_date(match["v"]):
-        return None
-    return Finding(
-        content=about_user(match.group().strip()),
-        kind="fact",
-        slot=event_slot(match["w"]),
-        value=key(match["v"]),
     )
 
 
@@ -126,7 +125,7 @@ LIFE_RULES: tuple[Rule, ...] = (
     # work: names of projects, what was chosen, when things are
     rule(r"(?:我们?的?|这个)?(?P<w>[^，我他她你]{0,6}?(?:项目|应用|产品|公司|团队|游戏|小程序|网站|店|工作室|乐队|频道|公众号))(?:的名字|名字|名)?(?:就|也)?(?:叫做?|名叫|名为|起名叫?)\s*(?P<v>[^，什啥]{1,25}?)" + END, "project", slot="name:{w}"),
     rule(rf"(?P<w>[^，我你他她这那]{{1,8}}?)(?:我们?)(?:最后|最终|已经|还是)*(?:选了|选的是|选定了?|决定用|定了|决定选)(?P<v>[^，这那]{{2,30}}?){END}", "decision", slot="decision:{w}"),
-    Rule(re.compile(rf"(?P<w>(?!把|将|请|帮|就|那就|先|时间)[^，。我你他她]{{2,15}}?)(?:的时间|时间|日期)?(?:已经|暂时|最后|也|就)*(?:定在|安排在|定于|约在|约到|排在|放在)了?(?P<v>[^，]{{2,25}}?){END}"), _event),
+    Rule(re.compile(rf"(?P<w>(?!把|将|请|帮|就|那就|先|时间)[^，。我你他她]{{2,15}}?)(?:的时间|时间|日期)?(?:已经|暂时|最后|也|就)*(?:定在|安排在|定于|约在|约到|排在|放在)了?(?P<v>[^，]{{2,25}}?){END}"), event_on),
     rule(r"(?:我们|我)(?:要|会|得|准备|打算|想)?(?P<v>(?:这|本|下)个?(?:周|星期|月)(?:[一二三四五六日天末])?|周末|月底|年底)(?:就|还)?(?:要|会|得|准备|打算|想)+(?:去|回|搬|开始|参加|飞|见|考|面试|休假|请假|出差)[^，？?]{0,20}?" + END, "fact"),
     rule(r"(?P<v>(?:这|本|下)个?(?:周|星期|月)(?:[一二三四五六日天末])?|周末|明天|后天|明年|月底|年底|今晚|明晚|\d{1,2}月\d{0,2}[日号底初]?)(?:早上|上午|下午|晚上)?我们?(?:就|还)?(?:要|会|得|准备|打算)(?:去|回|搬|开始|参加|飞|见|考|面试|休假|请假|出差|结婚|动手术|做手术|体检|答辩)[^，？?]{0,20}?" + END, "fact"),
     # what the user learns

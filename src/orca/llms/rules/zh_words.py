@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from orca.llms.rules.base import STATED_CONFIDENCE, Finding, Rule, key
+from orca.llms.rules.base import STATED_CONFIDENCE, Finding, Rule, event_slot, key
+from orca.text.relative_dates import mentions_date
 from orca.types import MemoryKind
 
 LEAD = re.compile(
@@ -94,6 +95,19 @@ def rule(
         )
 
     return Rule(re.compile(pattern, re.IGNORECASE), make)
+
+
+def event_on(match: re.Match[str], *, changed: bool = False) -> Finding | None:
+    """Return on which date (``v``) an event (``w``) is, ``changed`` where it was another; None without a date."""
+    if not mentions_date(match["v"]):
+        return None
+    return Finding(
+        content=about_user(match.group().strip()),
+        kind="fact",
+        slot=event_slot(match["w"]),
+        value=key(match["v"]),
+        changed=changed,
+    )
 
 
 def taste(pattern: str, value: str, *, prefix: str = "taste") -> Rule:
