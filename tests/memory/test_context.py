@@ -211,7 +211,7 @@ def test_a_summary_stays_out_while_its_whole_turn_is_in_the_window():
     assert items(whole, "short_term") == [(1, False), (2, False)]
     assert reason(whole, "short_term", 1) == "its turn is in the working window already"
 
-    cut = build(90, working=messages, short_term=summaries, query="And?")
+    cut = build(70, working=messages, short_term=summaries, query="And?")
     assert items(cut, "working") == [(1, False), (2, False), (3, True), (4, True)]
     assert items(cut, "short_term") == [(1, True), (2, False)]
 
@@ -452,6 +452,19 @@ def test_unused_shares_flow_to_the_working_window_and_to_recall():
     facts = [hit(f"fact {number} " + "word " * 20, id=number) for number in range(1, 40)]
     recalled = build(1_000, long_term=facts, query="And?")
     assert recalled.tokens > 900, "its own share is 200"
+
+
+def test_what_the_window_shows_takes_no_room_from_it_by_being_recalled_too():
+    messages = chat(30)
+
+    def window(found: list[Hit]) -> list[tuple[int | None, bool]]:
+        return items(build(600, working=messages, messages=found, query="And?"), "working")
+
+    alone = window([])
+    shown = {id for id, included in alone if included}
+    recalled = [hit(m.content, id=m.id, kind="message") for m in messages if m.id in shown]
+    assert 20 < len(recalled) < len(messages)
+    assert window(recalled) == alone
 
 
 def test_all_that_fits_is_in():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from orca.memory.recalled_block import (
@@ -90,11 +90,27 @@ class Recalled:
             return 0
         return self.counter.count(render_block((), self.language) + "\n\n")
 
-    def need(self, *, short_share: int, long_share: int) -> int:
-        """Return the tokens that the pools would take, each up to its share."""
-        short = sum(candidate.tokens for candidate in self.short_term if candidate.open)
-        long = sum(candidate.tokens for candidate in self.long_term if candidate.open)
-        return self.frame_tokens + min(short, short_share) + min(long, long_share)
+    def need(
+        self,
+        *,
+        short_share: int,
+        long_share: int,
+        shown: Container[int] = (),
+        summaries: Container[int] = (),
+    ) -> int:
+        """Return the tokens that the pools would take, each up to its share.
+
+        A window shows the messages with the ids ``shown`` and the turns of ``summaries``: those need none.
+        """
+        known = {"message": shown, "summary": summaries}
+
+        def wanted(pool: Iterable[Entry]) -> int:
+            return sum(
+                one.tokens for one in pool if one.open and one.hit.id not in known.get(one.hit.kind, ())
+            )
+
+        lines = min(wanted(self.short_term), short_share) + min(wanted(self.long_term), long_share)
+        return self.frame_tokens + lines if lines else 0
 
     def least(self, *, short_share: int, long_share: int) -> int:
         """Return the tokens of the best of each pool, each up to its share."""
